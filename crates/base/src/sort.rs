@@ -66,7 +66,7 @@ fn sort_keys(keys: &mut [(i64, u32)], ties: &dyn Fn(usize, usize) -> Ordering) {
     keys.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| ties(a.1 as usize, b.1 as usize)));
 }
 
-/// Keeps the first `top` items in sorted order. If items are equal, the earlier item is kept.
+/// Keeps the first `top` items in sorted order. If items compare as equal, the earlier item is kept.
 pub fn first_by<T>(items: &mut Vec<T>, top: usize, compare: impl Fn(&T, &T) -> Ordering) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     select_indices(&mut order, top, &|a, b| match (items.get(a), items.get(b)) {

@@ -40,8 +40,8 @@ pub struct Metadata {
     pub op_type: String,
     /// The framework's path: `jit(f)/jit(main)/layer_3/attn/dot_general`. Empty if unknown.
     pub op_name: String,
-    /// Source file of the innermost line of the call stack that is not in a library (see [`base::source_line`]), or the
-    /// file that the program records if there is no such line. Empty if unknown.
+    /// Source file of the innermost call stack line that is not in a library (see [`base::source_line`]). If there is
+    /// no such line, the file that the program records. Empty if unknown.
     pub source_file: String,
     /// Line in the source file. Zero if unknown.
     pub source_line: i64,

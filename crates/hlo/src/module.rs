@@ -151,7 +151,8 @@ impl Module {
     }
 
     /// Returns the source line of an instruction as `file:line`. For a fusion without a source line, returns the source
-    /// line of its root or, if the root has none, of the last instruction in the fusion that has one.
+    /// line of its root. If the root has none, returns the source line of the last instruction in the fusion that has
+    /// one.
     pub fn source_of(&self, instruction: &Instruction) -> Option<String> {
         self.with_source(instruction)?.metadata.source()
     }

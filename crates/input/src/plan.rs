@@ -264,7 +264,7 @@ impl TracePlace {
 }
 
 /// Returns the folder of the run that a path belongs to: `.../plugins/profile/<run>`, or a folder that is named after
-/// the time of the capture (`2026_01_05_10_00_00`), in case the user drops only that folder.
+/// the time of the capture (`2026_01_05_10_00_00`). The latter occurs if the user drops only that folder.
 pub fn run_folder(path: &str) -> Option<&str> {
     let folders = path.rfind('/').and_then(|end| path.get(..end))?;
     let mut end = 0;

@@ -361,7 +361,7 @@ fn most(changes: &[i128]) -> u64 {
     u64::try_from(sums.max().unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// Returns true if a scope equals another scope or is inside it.
+/// Returns true if a scope is the same as another scope or is inside it.
 fn is_below(scope: &str, of: &str) -> bool {
     scope == of || scope.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -20,9 +20,9 @@ pub(super) fn dot_flops(lhs: &ArrayShape, result_elements: f64, numbers: &DotDim
     2.0 * result_elements * sizes.product::<f64>()
 }
 
-/// Returns the work of a ragged dot. Each row of the left operand is multiplied by the matrix of its group, so a ragged
-/// dot costs as much as a plain dot if the ragged dimension is kept. If the ragged dimension is contracted, each
-/// group's result sums only the group's own share of that dimension.
+/// Returns the work of a ragged dot. Each row of the left operand is multiplied by the matrix of its group. If the
+/// ragged dimension is kept, a ragged dot therefore costs as much as a plain dot. If the ragged dimension is
+/// contracted, each group's result sums only the group's own share of that dimension.
 pub(super) fn ragged_dot(module: &Module, instruction: &Instruction) -> Work {
     let Some(lhs) = module.operand(instruction, 0) else { return Work::UNKNOWN };
     let own = instruction.attributes();

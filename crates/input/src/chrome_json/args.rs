@@ -22,7 +22,7 @@ pub(super) enum ArgKey {
     Labels,
     /// Index of a `process_sort_index` event.
     SortIndex,
-    /// A number with any other key. It is not stored, but it may differ between otherwise identical events.
+    /// A number with any other key. The number is not stored, but it may differ between otherwise identical events.
     OtherNumber,
 }
 

@@ -79,8 +79,8 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// Finds the slot of an event with this name whose arguments equal those at `at`, except for the holes. Returns the
-    /// slot, the values in the holes, and the position after the arguments.
+    /// Finds the slot of an event with this name whose arguments are identical to those at `at`, except for the holes.
+    /// Returns the slot, the values in the holes, and the position after the arguments.
     #[inline]
     pub fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Own, usize)> {
         let (index, slot) = self.slot(name, tid, buf)?;

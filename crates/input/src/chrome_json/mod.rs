@@ -9,10 +9,10 @@
 //! Only the unfinished tail of a chunk is copied. Memory use depends on the events and their distinct strings, but not
 //! on the size of the text.
 //!
-//! The decoder reads durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes and threads,
-//! their display order, counters, instants and flows, and Kineto's data about devices and the clock. It ignores objects,
-//! samples, and all other arguments and keys. The JSON next to an xplane file is a lossy export of it, so the xplane file
-//! is the better input.
+//! The decoder reads durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, counters, instants and
+//! flows. It also reads the names and the display order of processes and threads, and Kineto's data about devices and
+//! the clock. It ignores objects, samples, and all other arguments and keys. The JSON next to an xplane file is a lossy
+//! export of it, so the xplane file is the better input.
 
 mod args;
 mod arguments;

@@ -27,7 +27,7 @@ fn inflate(stored: &[u8], chunk: usize) -> Inflated {
     (content, warnings)
 }
 
-/// Decompresses at once and in chunks of several sizes, and asserts that all results are equal.
+/// Decompresses at once and in chunks of several sizes, and asserts that all results are identical.
 fn inflate_all_ways(stored: &[u8]) -> Inflated {
     let whole = inflate(stored, stored.len().max(1));
     for chunk in [1, 7, 4096] {

@@ -1,7 +1,7 @@
 //! Converts device utilisation from documents that define it in different ways.
 //!
-//! In the current definition, values are per step and device. Busy time and the rest of the step add up to the step time,
-//! and busy time divided by step time is the share. The 1.0.0 documents contain
+//! In the current definition, values are per step per device. Busy time and the rest of the step add up to the step
+//! time, and busy time divided by step time is the share. The 1.0.0 documents contain
 //!
 //! ```text
 //! A, as documented    59500 + 23100 = 82600 = avg_step_time_us        per step: kept

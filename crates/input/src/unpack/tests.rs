@@ -36,7 +36,7 @@ fn unpack(path: &str, file: &[u8], chunk: usize) -> Result {
     (members, warnings)
 }
 
-/// Unpacks at once and in chunks of several sizes, and asserts that all results are equal.
+/// Unpacks at once and in chunks of several sizes, and asserts that all results are identical.
 fn unpack_all_ways(path: &str, file: &[u8]) -> Result {
     let whole = unpack(path, file, file.len().max(1));
     for chunk in [1, 7, 4096] {

@@ -58,7 +58,7 @@ pub struct Device {
     pub span: Interval,
     /// Relation of the device's clock to the host's. `None` if its events have the host's times.
     pub clock: Option<ChipClock>,
-    /// The measured time. Shares are relative to it. Equal to `span` unless the window is limited.
+    /// The measured time. Shares are relative to it. The same as `span` unless the window is limited.
     pub window: IntervalSet,
 }
 

@@ -57,8 +57,8 @@ pub(crate) fn hosts(
     hosts
 }
 
-/// Returns the mean over the steps of several devices, in which every step of every device has the same weight.
-/// `num_steps` is the largest number of steps of a device.
+/// Returns the mean over the steps of several devices. Every step of every device has the same weight. `num_steps` is
+/// the largest number of steps of a device.
 fn mean(breakdown: &Breakdown, devices: std::ops::Range<u32>) -> Option<MeanPart> {
     let means = || devices.clone().filter_map(|device| breakdown.mean_of_device.get(device as usize)?.as_ref());
     let all: f64 = means().map(|mean| mean.num_steps as f64).sum();

@@ -1,8 +1,8 @@
 //! Measures devices of kinds that crossprof does not support: only their busy time and their events.
 //!
-//! A plane that is neither a TPU, a GPU nor a host is such a device if its name or label shows it (`/device:CUSTOM:0`,
-//! `Ascend Hardware`, a process with the label `NPU 0`). If a Chrome trace has no device op of a supported kind, its
-//! other processes are listed too, because such a file contains nothing else.
+//! A plane that is not a TPU, a GPU or a host is treated as such a device if its name or label identifies a device
+//! (`/device:CUSTOM:0`, `Ascend Hardware`, a process with the label `NPU 0`). If a Chrome trace has no device op of a
+//! supported kind, its other processes are listed too, because such a file contains nothing else.
 
 use crate::device::devices::Devices;
 use crate::host::host_activity::{by_name, cover};

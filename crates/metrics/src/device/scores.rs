@@ -210,7 +210,8 @@ const MOST_OF_ONE: f64 = 0.9;
 const LEAST_SLOWDOWN: f64 = 1.01;
 
 /// Returns true if both devices run the same ops equally often, and the ops of `late` take longer in nearly the same
-/// ratio: the mean deviation from the ratio of the sums, weighted by time, is at most half of the slowdown.
+/// ratio. This means that the mean deviation from the ratio of the sums, weighted by time, is at most half of the
+/// slowdown.
 fn all_slower(trace: &Trace, collectives: &Collectives, late: &Device, best: &Device) -> bool {
     let communication: FxHashSet<StrId> = collectives.ops.iter().map(|op| op.name).collect();
     let (slow, fast) = (op_times(trace, late, &communication), op_times(trace, best, &communication));

@@ -15,7 +15,7 @@ use run::Run;
 use rustc_hash::FxHashMap;
 use trace::{Interval, Platform, StatValue, Trace, in_blocks};
 
-/// Builds `compute_utilization` for the window of `devices`: per step and device if the window consists of steps, and
+/// Builds `compute_utilization` for the window of `devices`: per step per device if the window consists of steps, and
 /// per device if not. Returns `None` if no device was used.
 pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
     if devices.used.is_empty() {

@@ -6,9 +6,11 @@
 //! tf_XLAEigen [dot.1)                                host     CPU program: jit_eval
 //! ```
 //!
-//! Three kinds of work are treated as run on the host instead of a device: callbacks of compiled programs into Python, host
-//! compute that the compiler offloads at the user's request (line `Host Offload Ops` of a TPU), and, if the run uses an
-//! accelerator, programs of XLA's CPU backend.
+//! Three kinds of work are treated as run on the host instead of a device:
+//!
+//! * callbacks of compiled programs into Python;
+//! * host compute that the compiler offloads at the user's request (line `Host Offload Ops` of a TPU);
+//! * programs of XLA's CPU backend, if the run uses an accelerator.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Adds up copies and fills by direction: number, time and bytes.
 //!
-//! Reads the copy and fill events of GPU streams ([`trace::copies`]). On a TPU the copies between host and chip are not
-//! ops of the chip, and the host's `TransferToDevice` spans measure the dispatch instead of the copy, so this section
-//! is absent. `copy-start`, `copy-done`, `infeed`, `outfeed` and copy kernels are reported as ops of their category.
+//! Reads the copy and fill events of GPU streams ([`trace::copies`]). This section is absent on a TPU: the copies
+//! between host and chip are not ops of the chip, and the host's `TransferToDevice` spans measure the dispatch instead
+//! of the copy. `copy-start`, `copy-done`, `infeed`, `outfeed` and copy kernels are reported as ops of their category.
 
 use rustc_hash::FxHashMap;
 

@@ -82,9 +82,9 @@ pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r st
     (!is_named && devices::chosen(noted).is_some()).then_some(noted)
 }
 
-/// Sets the device's name to the user's choice if the profile does not name the device, or if the choice is a slice of
-/// the chips that the profile names. The user may compare with the peaks of any device, so a choice of another device
-/// does not replace the name.
+/// Sets the device's name to the user's choice in two cases: the profile does not name the device, or the choice is a
+/// slice of the chips that the profile names. The user may compare with the peaks of any device, so a choice of another
+/// device does not replace the name.
 pub fn name_device(metadata: &mut Metadata, chosen: &str) {
     let Some(chosen) = devices::chosen(chosen) else { return };
     let is_unnamed =

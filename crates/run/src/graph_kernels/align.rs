@@ -114,9 +114,9 @@ enum Source {
     Move { from: u32, had_main: bool },
 }
 
-/// Returns the instruction of each kernel. `fit` gets the index of a kernel and of an instruction, `skip` returns the cost of
-/// an instruction without a kernel, and `starts` returns true for the first kernel of a graph. Instructions between two graphs
-/// cost nothing.
+/// Returns the instruction of each kernel. `fit` receives the index of a kernel and of an instruction. `skip` returns
+/// the cost of an instruction without a kernel. `starts` returns true for the first kernel of a graph. Instructions
+/// between two graphs cost nothing.
 pub(super) fn align(
     kernels: usize,
     instructions: usize,

@@ -42,10 +42,10 @@ pub struct NoLine {
 /// Number of lines listed in the error for a pattern that matches none.
 const MOST_LISTED: usize = 8;
 
-/// Returns the lines that match a pattern, in which `*` matches any characters. The pattern must match the whole name of
-/// the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of the process
-/// is optional. If no line matches, the pattern selects devices by the names in reports (`CPU:2`), and the function returns
-/// all lines that ran an op of such a device.
+/// Returns the lines that match a pattern. In a pattern, `*` matches any characters. The pattern must match the whole
+/// name of the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of
+/// the process is optional. If no line matches, the pattern selects devices by the names in reports (`CPU:2`), and the
+/// function returns all lines that ran an op of such a device.
 ///
 /// # Errors
 ///
@@ -123,8 +123,8 @@ fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -
     error(format!("; the capture has {listed}{more}{end}{of_devices}{question}"))
 }
 
-/// Returns true if a text matches a pattern, in which `*` matches any characters. The time is at most proportional to the
-/// product of both lengths.
+/// Returns true if a text matches a pattern. In a pattern, `*` matches any characters. The time is at most proportional
+/// to the product of both lengths.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };

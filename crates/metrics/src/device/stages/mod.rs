@@ -1,7 +1,8 @@
 //! Finds the stages of a pipeline in which each stage runs its own programs (MPMD).
 //!
-//! Devices that run the same programs are one stage. The stages form a pipeline if each has a program with the same
-//! number of runs, and the n-th run on a stage starts after the n-th run on the previous stage has ended.
+//! Devices that run the same programs are one stage. The stages form a pipeline under two conditions. Each has a
+//! program with the same number of runs, and the n-th run on a stage starts after the n-th run on the previous stage
+//! has ended.
 //!
 //! The order of programs on the first stage shows the steps. The runs of the other stages are divided evenly, or by
 //! their time:

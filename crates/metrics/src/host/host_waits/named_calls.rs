@@ -37,7 +37,7 @@ pub struct NamedCalls {
 }
 
 impl NamedCalls {
-    /// Returns the number of calls per step and host. `steps` is the number of steps in the window.
+    /// Returns the number of calls per step per host. `steps` is the number of steps in the window.
     pub fn per_step(&self, steps: f64) -> f64 {
         self.calls as f64 / steps / self.hosts.max(1) as f64
     }

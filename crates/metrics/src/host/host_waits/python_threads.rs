@@ -22,8 +22,8 @@ use trace::{IntervalSet, LineKind, StrId, Trace};
 pub struct PythonThreads {
     /// Number of threads.
     pub threads: u64,
-    /// Innermost user function (or the outermost function, if there is no user function) of the thread that spends the most
-    /// time in one function, with that function's share of the idle time.
+    /// Innermost user function of the thread that spends the most time in one function, with that function's share of
+    /// the idle time. If the thread has no user function, the outermost function.
     pub function: RangeCall,
 }
 

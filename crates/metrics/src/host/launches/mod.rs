@@ -49,7 +49,8 @@ impl Started {
 /// The launches of one call (`cuLaunchKernel`) that started the same kernel.
 #[derive(Clone, Debug)]
 pub struct LaunchGroup {
-    /// Name of the call on the host. Some collectors name the call after the kernel. In this case it equals `kernel`.
+    /// Name of the call on the host. Some collectors name the call after the kernel. In this case, `call` is the same
+    /// as `kernel`.
     pub call: StrId,
     /// Name of the kernel that the call started. For a graph, the name of its first op.
     pub kernel: StrId,

@@ -15,8 +15,8 @@ const MOST_DEVICES: usize = 256;
 impl Matrix {
     /// Adds up the bytes that each run sends. A permute sends to its targets. Any other collective sends the bytes that
     /// its links carry ([`bus_factor`]), spread evenly over the other members of the group. Returns `None` if the bytes
-    /// or groups of a run are unknown, or if a member is not a device in use because its host is not part of the
-    /// capture.
+    /// or groups of a run are unknown. Also returns `None` if a member is not a device in use, because its host is not
+    /// part of the capture.
     pub(super) fn new(all: &Collectives) -> Option<Matrix> {
         let devices = all.devices.len();
         if all.runs.is_empty() || !(2..=MOST_DEVICES).contains(&devices) {

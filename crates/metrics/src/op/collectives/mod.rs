@@ -12,9 +12,9 @@
 //! by seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them from
 //! the times.
 //!
-//! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective lasts from
-//! the start of the first to the end of the second, and is counted once. Collectives inside other kernels (that a library fused
-//! with arithmetic) are not detected.
+//! Reads the ops of devices. An asynchronous collective may consist of a start op and an end op. It then lasts from the
+//! start of the first op to the end of the second, and is counted once. Collectives inside other kernels (that a
+//! library fused with arithmetic) are not detected.
 
 mod apart;
 mod exposed;

@@ -309,8 +309,9 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     assert_eq!(of("copy-start"), Some((Some(1000.0), Ps::new(65_000_000))));
 }
 
-/// Builds ops on many devices: `everywhere` runs on all devices with two argument sets, `thirds` on every third, `two`
-/// with one argument set on the even ones and another on the odd ones, `last` on the last 37.
+/// Builds ops on many devices: `everywhere` runs on all devices with two argument sets, and `thirds` on every third
+/// device. `two` runs with one argument set on the even devices and with another on the odd ones. `last` runs on the
+/// last 37 devices.
 fn of_devices(devices: i64) -> Trace {
     let mut b = TraceBuilder::new();
     for device in 0..devices {

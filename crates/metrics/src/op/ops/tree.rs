@@ -111,9 +111,9 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// Builds a tree for a chart. It contains the groups of the ops that pass the filter (of all ops if there is no filter),
-    /// and only those ops that take at least `least_share` of the total time. FLOPs and bytes are left out. Includes the time
-    /// during which devices ran nothing only if there is no filter.
+    /// Builds a tree for a chart. It contains the groups of the ops that pass the filter, or of all ops if there is no
+    /// filter. Of the ops themselves, it contains only those that take at least `least_share` of the total time. FLOPs
+    /// and bytes are left out. Includes the time during which devices ran nothing only if there is no filter.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,

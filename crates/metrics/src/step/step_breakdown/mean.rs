@@ -131,9 +131,9 @@ impl RowSums {
     }
 }
 
-/// Returns the mean over the `wanted` rows, or `None` if there are none. Every step of every device has the same weight, as in
-/// the busy share of the window and in op times per step and device. With other weights, parts would not add up if a device did
-/// not run all of the steps.
+/// Returns the mean over the `wanted` rows, or `None` if there are none. Every step of every device has the same
+/// weight, as in the busy share of the window and in op times per step per device. With other weights, parts would not
+/// add up if a device did not run all of the steps.
 pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<MeanPart> {
     let mut sums = RowSums::default();
     let mut num_steps = 0u64;

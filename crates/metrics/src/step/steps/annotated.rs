@@ -10,9 +10,9 @@
 //! 5. module runs, `k` of them for every annotation;
 //! 6. the annotations' own starts, for all devices of that host.
 //!
-//! A step without device work keeps the time of its annotation. The last step has no next step. If the capture kit marks its
-//! end, or if annotations follow each other without a pause, the last step ends at the latest of its annotation's end, its last
-//! op's end and the mark. In all other cases, the length of the last step is unknown.
+//! A step without device work keeps the time of its annotation. The last step has no next step. Its length is known
+//! only if the capture kit marks its end, or if annotations follow each other without a pause. In these cases, the last
+//! step ends at the latest of its annotation's end, its last op's end and the mark.
 
 use std::collections::BTreeMap;
 
@@ -116,8 +116,8 @@ fn tied(
     }
 }
 
-/// Returns, for every device, the annotations of its host. Leaves out steps in which no op begins on this device but one begins
-/// on another device of the host, because those steps did not run on this device.
+/// Returns, for every device, the annotations of its host. Leaves out a step if no op begins in it on this device but
+/// one begins on another device of the host, because the step did not run on this device.
 fn own_starts(trace: &Trace, devices: &Devices, found: &Annotations) -> Aligned {
     let annotated = |device: &Device| on_device(device, found);
     let runs = |device: &Device| -> Vec<bool> {

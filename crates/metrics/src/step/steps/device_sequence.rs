@@ -78,7 +78,7 @@ fn period<T: PartialEq>(names: &[T]) -> Option<usize> {
 }
 
 /// Returns the position in the sequence before which the device waits longest (median over the repeats). If several
-/// waits are equal, returns the first.
+/// waits are equally long, returns the first.
 fn longest_wait(times: &[Interval], period: usize) -> usize {
     let mut waits: FxHashMap<usize, Vec<f64>> = FxHashMap::default();
     let mut ended = Ps::new(i64::MIN);

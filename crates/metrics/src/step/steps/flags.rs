@@ -59,15 +59,15 @@ const CUT_SHARE: f64 = 0.5;
 
 /// Judges all steps of a run:
 ///
-/// * *partial*: the end of the step is unknown, or the step is the first or last step, is shorter and has far fewer ops than
-///   the other steps, because the capture began or ended inside it;
+/// * *partial*: the end of the step is unknown, or the capture began or ended inside the step. The latter applies to
+///   the first or last step if it is shorter and has far fewer ops than the other steps;
 /// * *compiles*: compilation ran in more than 10 % of it;
-/// * *warm-up*: the step compiles, or it is one of the leading steps (at most 5, and at most a third of all) that each
-///   take more than 1.5 times the median of the complete steps that do not compile. The first step is also warm-up if
-///   devices run behind the host in all later steps, and the first step exceeds the median by more than 5 % because
-///   devices wait in it for their first ops. After the first complete step without compilation, steps that compile are
-///   usual steps instead of warm-up if there are more than twice as many of them as of complete steps without
-///   compilation (a server that compiles for each request);
+/// * *warm-up*: the step compiles, or it is a slow leading step. Leading steps (at most 5, and at most a third of all)
+///   are slow if each takes more than 1.5 times the median of the complete steps that do not compile. The first step is
+///   also warm-up if it exceeds the median by more than 5 % because devices wait in it for their first ops, and devices
+///   run behind the host in all later steps. Some servers compile for each request. So after the first complete step
+///   without compilation, steps that compile are usual steps instead of warm-up if they outnumber complete steps
+///   without compilation by more than two to one;
 /// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps are counted. If no step is
 ///   complete, all steps are counted.
 ///

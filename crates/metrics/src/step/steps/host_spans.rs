@@ -74,7 +74,7 @@ pub(super) struct HostSteps {
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let active = active_span(devices)?;
     let mut candidates = spans(trace, devices, |seen| seen.may_be_steps(active));
-    // Sorts by descending time. Equal candidates keep the order of the file.
+    // Sorts by descending time. Candidates with the same time keep the order of the file.
     sort::sort_by(&mut candidates, |a, b| b.time().cmp(&a.time()));
     let (candidates, few): (Vec<Candidate>, Vec<Candidate>) =
         candidates.into_iter().partition(|it| it.marks.len() >= FEWEST);

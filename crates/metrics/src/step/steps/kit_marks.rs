@@ -4,9 +4,9 @@
 //! would be unknown if steps are short: the pauses between annotations are then significant, and no op shows the host's work
 //! after the last annotation.
 //!
-//! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program ran only
-//! once in the block, the block is the step, because the run itself excludes the host's work before it, and the end of the run
-//! is not recorded.
+//! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program
+//! ran only once in the block, the block is the step. The run itself is not usable as the step, because it excludes the
+//! host's work before it, and its end is not recorded.
 //!
 //! ```text
 //! host    b      [PjitFunction(f))                 e         b begin, e end

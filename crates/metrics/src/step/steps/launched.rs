@@ -10,9 +10,9 @@
 //! step                 4-------5-------6------
 //! ```
 //!
-//! A step begins on a device with its first op. If ops of earlier steps still run at that time (a copy may run ahead of
-//! the computation), the step begins with its first op on the line that does most of the work, because ops of one line
-//! run in order.
+//! A step begins on a device with its first op. That op may run ahead while ops of earlier steps still run, as a copy
+//! does before the computation. In this case, the step begins with its first op on the line that does most of the work,
+//! because ops of one line run in order.
 //!
 //! If the first ops on a line have no known launch, they were launched before the capture, and belong to no step. Other ops
 //! without a launch belong to the step in whose window they start.
@@ -88,7 +88,7 @@ impl Owners {
             }
         });
         let first_on_line = self.first_on_lines(trace, device);
-        // If several lines have equal times, the first is used.
+        // If several lines have the same time, the first is used.
         let lines = time_of_line.iter().enumerate().rev();
         let main = lines.max_by_key(|(_, time)| **time).map_or(0, |(line, _)| line);
         let mut steps: Vec<(Launched, Option<Ps>)> = vec![Default::default(); count];

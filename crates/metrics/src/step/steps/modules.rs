@@ -62,7 +62,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     let total = |marks: &BTreeMap<usize, Vec<Mark>>| -> Ps {
         marks.values().flatten().map(|mark| mark.interval.length()).sum()
     };
-    // If several times are equal, this keeps the first name. `max_by_key` alone would keep the last.
+    // If several modules have the same time, this keeps the first name. `max_by_key` alone would keep the last.
     let longest = |candidates: &mut dyn Iterator<Item = (&'_ str, Ps)>| {
         candidates.fold(None, |best: Option<(String, Ps)>, (name, time)| match best {
             Some(best) if best.1 >= time => Some(best),

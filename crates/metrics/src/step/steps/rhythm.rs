@@ -31,9 +31,9 @@ pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool 
     most.is_some_and(|most| most as f64 >= SAME_WORK * counts.len() as f64)
 }
 
-/// Returns true if the device's busy time between two consecutive marks is within a factor of two of its median in at least
-/// three quarters of the cases, or if there is no busy time. This excludes functions that are called with varying sizes, which
-/// are not a loop's body.
+/// Returns true if there is no busy time, or if the device's busy time between two consecutive marks is within a factor
+/// of two of its median in at least three quarters of the cases. A function that is called with varying sizes fails
+/// this test, because it is not a loop's body.
 pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     let times: Vec<f64> = windows(marks).map(|window| busy.length_within(window).as_ps() as f64).collect();
     let Some(median) = median(&times) else { return true };

@@ -6,8 +6,8 @@
 //!          '-- step 0: prefill ------------------'   '-- step 1: decode ----------------'
 //! ```
 //!
-//! Without such spans, the calls of compiled functions whose names contain the word `prefill`, or a word such as `decode`,
-//! are the passes, if both occur and no step is annotated.
+//! Without such spans, calls of compiled functions are the passes if their names contain the word `prefill` or a word
+//! such as `decode`. Both kinds of calls must occur, and no step may be annotated.
 //!
 //! On each host, only the thread with the longest spans is used. A span inside another span belongs to the outer pass. The n-th
 //! passes of several hosts are one step.

@@ -215,7 +215,7 @@ fn compilation_marks_warm_up() {
 #[test]
 fn the_users_count_wins() {
     let trace = annotated_gpu().build();
-    // The given count equals the detected number, so the steps are kept.
+    // The given count is the detected number, so the steps are kept.
     let (_, same) = report_of(&trace, Some(3));
     assert_eq!((same.timing.step_count_source.as_str(), same.rows.len(), same.warnings.len()), ("user", 3, 0));
     // If the user gives two steps instead of three, 290 us are divided into two steps, each with 3 ops and 45 us of work.

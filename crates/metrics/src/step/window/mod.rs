@@ -44,8 +44,8 @@ pub struct Window {
     pub of_device: Vec<IntervalSet>,
     /// Number of steps in the window. `None` if it does not consist of steps.
     pub num_steps: Option<u64>,
-    /// Divisor of means per step and device: the sum over steps of the number of devices that ran the step. If the window does
-    /// not consist of steps, it is the number of devices.
+    /// Divisor of means per step per device: the sum over steps of the number of devices that ran the step. If the
+    /// window does not consist of steps, it is the number of devices.
     pub device_steps: u64,
     /// Names of the first and the last step, or their indices if they have no names.
     pub ends: Option<(String, String)>,
