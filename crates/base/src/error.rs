@@ -1,8 +1,8 @@
 //! Errors that leave no profile to show. A smaller problem is a [`Warning`](crate::warning::Warning), and the readable
 //! part of the file is shown.
 //!
-//! The `Display` text of an error is the sentence that users read after the file name. It explains what the file is and
-//! what the user can do. Quotes from the file are shortened.
+//! The `Display` text of an error is the sentence that users read after the file name. The sentence explains what the
+//! file is and what the user can do. Quotes from the file are shortened.
 
 use crate::format::cut;
 

@@ -207,7 +207,8 @@ pub fn full(value: f64) -> String {
 }
 
 /// Shortens a name to at most `width` characters. Cuts in the middle, because the start of a name shows the kind and
-/// the end shows the number. A source line (`file:line`) is cut at its start, and a C++ kernel at its end.
+/// the end shows the number. The exceptions are a source line (`file:line`), which is cut at its start, and a C++
+/// kernel, which is cut at its end.
 pub fn shorten(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -351,7 +352,7 @@ mod tests {
 
     #[test]
     fn different_numbers_look_different_and_zero_is_never_negative() {
-        // These two numbers are in the same table: FLOPs of a model and of all its replicas.
+        // The two numbers appear in the same table: FLOPs of a model and of all its replicas.
         assert_eq!(number(2_496_500_000.0), "2\u{202f}496\u{202f}500\u{202f}000");
         assert_eq!(number(2_500_000_000.0), "2\u{202f}500\u{202f}000\u{202f}000");
         for (value, text) in [

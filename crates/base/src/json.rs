@@ -3,9 +3,10 @@
 //! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats the
 //! parser's text handling for each field. In the browser, the size of this code outweighs the time that it saves.
 //!
-//! This module therefore parses text into a [`Value`] with code that exists only once. It reads a struct only from an
-//! object and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a struct
-//! expects its fields in order, so this module looks up the fields by name, with one piece of code for all types.
+//! This module therefore parses text into a [`Value`] with code that exists only once. A struct is read only from an
+//! object, and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a
+//! struct expects its fields in order, so this module looks up the fields by name, with one piece of code for all
+//! types.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -35,7 +36,7 @@ pub fn from_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
 }
 
 /// Reads a value from a tree that another program wrote. The error names the part that does not fit, in the words of
-/// `serde_json`. This needs more code for every type.
+/// `serde_json`. The error texts need more code for every type.
 ///
 /// # Errors
 ///

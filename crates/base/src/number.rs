@@ -27,8 +27,8 @@ pub fn decimal(text: &str) -> Option<f64> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
-/// Parses a number of a JSON text exactly. It uses `serde_json`, whose code the program contains anyway. Returns `None`
-/// if the text is not a number or a float cannot represent it.
+/// Parses a number of a JSON text exactly. Uses `serde_json`, whose code the program contains anyway. Returns `None` if
+/// the text is not a number or a float cannot represent it.
 pub fn json(text: &[u8]) -> Option<f64> {
     serde_json::from_slice(text).ok()
 }

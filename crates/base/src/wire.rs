@@ -1,4 +1,4 @@
-//! Reads the protobuf wire format from a byte slice: it can walk a message without decoding it into structs.
+//! Reads the protobuf wire format from a byte slice, without decoding messages into structs.
 //!
 //! ```text
 //! message = field*      field = tag (varint: number << 3 | wire type), then by wire type

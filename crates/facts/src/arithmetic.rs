@@ -82,9 +82,9 @@ impl Rates {
         self.0.get(arithmetic as usize).copied().flatten()
     }
 
-    /// Returns the rate that operands of this type reach, and the arithmetic that computes them: the device's own unit, or
-    /// the unit for the type to which the operands are widened. A TPU has no unit for single precision. Its rate is that of
-    /// the bfloat16 unit, because XLA's default precision rounds the operands to bfloat16.
+    /// Returns the rate that operands of this type reach, and the arithmetic that computes them: the device's own unit,
+    /// or the unit for the type to which the operands are widened. A TPU has no unit for single precision. Its rate for
+    /// single precision is that of the bfloat16 unit, because XLA's default precision rounds the operands to bfloat16.
     pub fn reached(&self, arithmetic: Arithmetic) -> Option<(Arithmetic, f64)> {
         let mut unit = Some(arithmetic);
         while let Some(kind) = unit {

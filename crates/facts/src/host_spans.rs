@@ -99,7 +99,7 @@ pub fn is_frame(name: &str) -> bool {
 }
 
 /// Returns true if a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`)
-/// match only rows for frames, because they enclose other events and may have the name of any function.
+/// match only rows for frames, because a frame encloses other events and may have the name of any function.
 pub fn is(work: HostWork, name: &str) -> bool {
     if is_frame(name) {
         return ROWS.iter().any(|(purpose, pattern)| *purpose == work && pattern.matches_frame(name));

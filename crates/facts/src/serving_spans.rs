@@ -30,7 +30,7 @@ const FORMS: [&str; 14] = [
     "execute_model: {requests} reqs, {tokens} toks",
 ];
 
-/// Common name that a profile gives to the annotations of forward passes, whose own names differ.
+/// Common name of the annotations of forward passes in a profile, because their own names differ.
 pub const FORWARD_PASS: &str = "forward pass";
 
 /// Returns true if `name` is the name of a span that marks a step. `annotation` is the name that the profile gives to
@@ -76,7 +76,7 @@ pub struct ServedBatch {
     prefill_tokens: Option<u64>,
     decode_requests: Option<u64>,
     decode_tokens: Option<u64>,
-    /// Phase of a call, if its name contains nothing else.
+    /// Phase of a call whose name contains no other information about the batch.
     phase: Option<ServingPhase>,
 }
 

@@ -1,4 +1,4 @@
-//! Kernels that use tensor or matrix cores, ops that could use them, and their data types (`tensor_cores.csv`).
+//! Kernels that use tensor or matrix cores, ops that could use such cores, and data types (`tensor_cores.csv`).
 
 use std::sync::LazyLock;
 

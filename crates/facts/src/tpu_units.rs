@@ -1,4 +1,4 @@
-//! Use of the units of a TPU, computed from its hardware counters (`tpu_units.csv`, `tpu_counters.csv`).
+//! Use of a TPU's units, computed from hardware counters (`tpu_units.csv`, `tpu_counters.csv`).
 
 use std::sync::LazyLock;
 

@@ -22,7 +22,7 @@ pub fn dot(title: &str, visible: &Visible, drawing: &Drawing) -> String {
         let label = quoted(&drawn.lines.join("\n"));
         if node.is_open {
             let _ = writeln!(out, "{indent}subgraph cluster_{index} {{ label={label}; color=\"{border}\";");
-            // This invisible node is the end of edges to the frame.
+            // Edges to the frame end at this invisible node.
             let _ = writeln!(out, "{indent}  n{index} [shape=point, style=invis];");
             open.push(index);
         } else {

@@ -9,7 +9,7 @@ use crate::numbers::Measured;
 /// Maximum number of letters of a line. Longer lines, such as those of custom calls with their payload, are cut.
 const LONGEST: usize = 2_000;
 
-/// Some lines of a computation.
+/// A range of lines of a computation's text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
     /// Number of all lines of the computation.

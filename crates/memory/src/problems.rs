@@ -28,7 +28,7 @@ pub enum Problem {
     FreedTwice,
     /// A cycle of buffers that share each other's memory.
     CyclicSharing,
-    /// An event that is neither an allocation, nor a release, nor a sharing.
+    /// An event that is not an allocation, a release or a share.
     UnknownEvent,
     /// A heap trace with buffers of several allocations.
     SeveralAllocations,

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Work that all hosts do together starts at about the same time on each host. The spread of the differences between
-//! matching starts shows how precise the alignment is. A difference that all pairs share cannot be detected.
+//! matching starts shows how precise the alignment is. A constant difference between the starts cannot be detected.
 
 use std::collections::BTreeMap;
 

@@ -15,8 +15,8 @@ pub struct ByLine {
     lines_by_plane: Vec<Vec<usize>>,
     /// Time from the first start to the last end of all events. `None` if there are no events.
     pub extent: Option<Interval>,
-    /// Distinct names of the events on host lines. Most searches through millions of host events look for a name that none
-    /// of the events has.
+    /// Distinct names of the events on host lines. Most searches through millions of host events look for a name that
+    /// no event has.
     pub host_names: Vec<StrId>,
 }
 
@@ -151,8 +151,7 @@ impl ByLine {
         let (mut start, mut end) = (Ps::MAX, Ps::new(i64::MIN));
         trace.events.for_each_block(trace.events.ids(), |block| {
             let (mut block_start, mut block_end) = (start, end);
-            // An event is usually on the same line as the one before it, so each change of line costs only one
-            // lookup.
+            // An event is usually on the same line as the event before it, so only a change of line costs a lookup.
             let (mut line, mut latest) = (usize::MAX, LineProgress::NOTHING);
             for (id, kind, interval) in block.times() {
                 (block_start, block_end) = (block_start.min(interval.start), block_end.max(interval.end));

@@ -14,7 +14,7 @@ const LARGE: usize = 8_000;
 /// Maximum number of passes that swap neighbours.
 const MOST_SWAPS: usize = 8;
 
-/// Sets the first order: nodes are in the order in which a walk down from the upper nodes reaches them.
+/// Sets the initial order: the order in which a walk down from the upper nodes reaches the nodes.
 pub(super) fn start(layers: &mut Layers, ranks: &[usize]) {
     let count = layers.widths.len();
     let mut by_rank: Vec<usize> = (0..count).filter(|&node| of(&layers.up, node).is_empty()).collect();

@@ -60,7 +60,8 @@ pub(super) fn flops(
     Some(2.0 * input_features.floor() * output_features * batches.floor() * positions)
 }
 
-/// Returns the number of pairs of an output position and a kernel element that meet an element of the input.
+/// Counts the pairs of an output position and a kernel element in which the kernel element is on an element of the
+/// input.
 fn valid_positions(window: &WindowDimension, input: u64, kernel: u64, output: u64) -> f64 {
     let base = window.base_dilation.max(1);
     let looked_at = if base == 1 && window.stride > 0 { kernel } else { kernel.saturating_mul(output) };

@@ -11,7 +11,7 @@ use super::*;
 use crate::cost::Conventions;
 use crate::instruction::Instruction;
 
-/// Returns the files of an archive of the fixtures by name.
+/// Returns the files of a fixture archive, by name.
 fn files(name: &str) -> BTreeMap<String, Vec<u8>> {
     let path = format!("{}/../../tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut tar = Vec::new();

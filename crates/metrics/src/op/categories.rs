@@ -276,7 +276,7 @@ fn custom_call(name: &str, path: &str) -> Option<&'static str> {
     [Some(name), functions.last()].into_iter().flatten().find_map(of_kernel)
 }
 
-/// Returns true for kernels that XLA generated. It names them after the fusion: `loop_add_tanh_fusion`,
+/// Returns true for kernels that XLA generated. XLA names them after the fusion: `loop_add_tanh_fusion`,
 /// `wrapped_broadcast.kd`.
 fn is_xla_kernel(kernel: &str, name: &Name) -> bool {
     !kernel.contains(['(', '<', ':']) && name.words().any(|word| word == "fusion" || word == "wrapped")

@@ -46,7 +46,7 @@ impl Fit {
         }
     }
 
-    /// Returns the score of a kernel that is not the first of its instruction.
+    /// Returns the score of a kernel that is not the first kernel of its instruction.
     fn next(self, has_main: bool) -> Option<i32> {
         match self {
             Fit::Library if has_main => Some(10),

@@ -16,7 +16,7 @@ use base::sort;
 /// Number of fraction bits of a drift: drifts are in units of 2^-40.
 pub(super) const DRIFT_BITS: u32 = 40;
 
-/// Maximum plausible drift: one thousandth. The error of an oscillator is less than a tenth of that.
+/// Maximum plausible drift: one thousandth. The error of an oscillator is less than a tenth of this limit.
 const MOST_DRIFT: i128 = (1 << DRIFT_BITS) / 1_000;
 
 /// Number of anchor samples. Each pair of anchors gives a line to try.
@@ -56,8 +56,9 @@ struct Sample {
     late: i64,
 }
 
-/// Fits the line to `samples`. Each sample consists of the chip time of an op and the lateness of its event. The reference
-/// of the line is the chip time at the event time `middle`. Without samples, uses event times as chip times.
+/// Fits the line to `samples`. Each sample consists of the chip time of an op and the lateness of its event. The
+/// reference of the line is the chip time at the event time `middle`. If there are no samples, uses event times as chip
+/// times.
 pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     let median = median_of(samples);
     let reference = middle.saturating_sub(median);

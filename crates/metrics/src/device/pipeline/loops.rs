@@ -32,7 +32,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices, times: &[DeviceTime], colle
     permutes.find_map(|(index, op)| of_permute(trace, devices, times, collectives, index, op))
 }
 
-/// One run of the loop on one device: when each tick computes, by the device's clock.
+/// One run of the loop on one device. Times are by the device's clock.
 struct LoopRun {
     span: Interval,
     /// Ends of the permutes.
@@ -126,7 +126,7 @@ fn of_permute(
 }
 
 /// Returns the chains of devices that the permute passes data along, and true for rings. Returns `None` if a device
-/// sends to several, receives from several, or is not in the capture.
+/// sends to several devices, receives from several devices, or is not in the capture.
 fn chains(collectives: &Collectives, op: &CollectiveOp, devices: usize) -> Option<Vec<(Vec<u32>, bool)>> {
     let members = collectives.members_of(op)?;
     let mut next: BTreeMap<u32, u32> = BTreeMap::new();

@@ -40,9 +40,9 @@ impl StepWindow {
         self.launched.map_or_else(|| device.busy.length_within(self.interval), |launched| launched.work)
     }
 
-    /// Returns the time by which the device runs behind the host: from the start of the annotation to the first op that was
-    /// launched in the step. Ignores ops that run ahead while earlier steps still run. Returns `None` if the annotation or the
-    /// launches are unknown, or if the clocks of host and device contradict each other.
+    /// Returns the time by which the device runs behind the host: from the start of the annotation to the first op that
+    /// was launched in the step. Ignores ops that run ahead while earlier steps still run. Returns `None` if the
+    /// annotation or the launches are unknown, or if the host and device clocks disagree.
     pub fn lag(&self) -> Option<Ps> {
         let (launched, annotation) = (self.launched.filter(|it| it.ops > 0)?, self.annotation?);
         Some(launched.first - annotation.start).filter(|&lag| lag >= Ps::ZERO)
