@@ -34,8 +34,9 @@ pub fn iso_8601_of_run_name(name: &str) -> Option<String> {
 
 /// Returns year, month and day of a number of days since 1970-01-01.
 ///
-/// Counts cycles of 400 years, then years that begin in March. So the leap day is the last day of a year, and a fixed
-/// formula gives the first day of each month: 153 days for every five months from March.
+/// The calculation splits the days into cycles of 400 years, and each cycle into years that begin in March. The leap
+/// day is then the last day of a year, and a fixed formula gives the first day of each month: from March on, every five
+/// months have 153 days.
 fn date_of(days: i64) -> (i64, i64, i64) {
     const CYCLE: i64 = 146_097;
     // Days since 0000-03-01.

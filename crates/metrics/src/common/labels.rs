@@ -1,6 +1,6 @@
 //! Assigns numbers to labels that many rows share, so that tables can filter and sort by number instead of by text.
 
-/// Labels with consecutive numbers from a given number on. 0 means no label.
+/// Labels with consecutive numbers, starting at a given number. 0 means no label.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     first: u32,

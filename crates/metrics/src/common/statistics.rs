@@ -46,8 +46,8 @@ pub struct Percentiles {
     pub p95: Ps,
 }
 
-/// Computes percentiles of durations, and reorders them. `ps` converts an entry to its duration. Returns `None` for an
-/// empty list. Takes time linear in the number of durations.
+/// Computes percentiles of durations, and reorders the durations. `ps` converts an entry to its duration. Returns
+/// `None` for an empty list. Takes time linear in the number of durations.
 pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> Option<Percentiles> {
     let (count, rank) = (durations.len(), p95_rank(durations.len()));
     if count == 0 {

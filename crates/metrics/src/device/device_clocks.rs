@@ -1,4 +1,4 @@
-//! Warns about device clocks if the times of some events differ widely from the clocks of the chips that ran them.
+//! Warns about device clocks if event times differ widely from the times of the chips that ran the events.
 
 use crate::device::devices::{Device, Devices};
 use base::{Ps, Warning, WarningCode, format};

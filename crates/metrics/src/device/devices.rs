@@ -152,8 +152,8 @@ impl Devices {
         Devices::of_capture(trace, by_line, base::cut(&trace.warnings).is_some())
     }
 
-    /// Finds the devices of `trace`. `is_cut` is true if events are missing from it. If it is true, a program run without ops
-    /// is not treated as unrecorded on a device that has ops.
+    /// Finds the devices of `trace`. `is_cut` is true if events are missing from the trace. In this case, a program run
+    /// without ops is not treated as unrecorded on a device that has ops.
     pub(crate) fn of_capture(trace: &Trace, by_line: Arc<ByLine>, is_cut: bool) -> Devices {
         let accelerators = accelerator_ops(trace, &by_line);
         let ran = |device: &Device| {
@@ -180,7 +180,7 @@ impl Devices {
         }
     }
 
-    /// Returns the number of devices of the platform that the trace lists, used or not.
+    /// Returns the number of devices of the platform that the trace lists, in use or not.
     pub fn num_visible(&self) -> u64 {
         (self.used.len() + self.unused.len()) as u64
     }
@@ -213,8 +213,8 @@ impl Devices {
         Devices::new(trace, Arc::new(ByLine::new(trace)))
     }
 
-    /// Returns the index of the device in use of each plane that has one. If a plane has several devices in use,
-    /// returns the first.
+    /// Maps each plane to the index of its device in use, if it has one. If a plane has several devices in use, the
+    /// first one is used.
     pub fn by_plane(&self) -> FxHashMap<usize, usize> {
         self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
     }
@@ -250,8 +250,9 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
     devices
 }
 
-/// The argument sets that belong to ops of a stream: a million events share only a few thousand sets. Kineto puts annotations
-/// and synchronisations on the streams too. If the events have categories, only the events with a category of GPU work are ops.
+/// The argument sets that belong to ops of a stream. A million events share only a few thousand sets. Kineto also puts
+/// annotations and synchronisations on the streams. If the events have categories, only the events with a category of
+/// GPU work are ops.
 pub(crate) struct GpuWork(Vec<bool>);
 
 impl GpuWork {
@@ -403,7 +404,7 @@ mod tests {
         assert_eq!(devices.capture.unwrap().length(), Ps::new(500_000_000));
     }
 
-    /// The work grows with the number of lines and not with the number of devices, because all devices together read
+    /// The cost grows with the number of lines and not with the number of devices, because all devices together read
     /// each line once.
     #[test]
     fn each_device_goes_through_its_own_lines() {

@@ -1,9 +1,9 @@
 //! Computes the duty cycle of TPU chips by XProf's definitions, for comparison with XProf.
 //!
-//! crossprof's own busy share is in [`utilization`](crate::device::utilization). XProf's *duty cycle* differs in two ways: ops
-//! that only wait for the host are off duty, and the span includes the time of programs before the first op (waits for
-//! other chips). XProf computes the duty cycle from event times. crossprof uses the chips' own times. It does not read
-//! the ops of SparseCores.
+//! crossprof's own busy share is in [`utilization`](crate::device::utilization). XProf's *duty cycle* differs in two
+//! ways: ops that only wait for the host are off duty, and the span includes the time of programs before the first op
+//! (waits for other chips). XProf computes the duty cycle from event times. crossprof uses the chips' own times, and
+//! does not read the ops of SparseCores.
 
 use crate::device::devices::{Device, Devices, interval};
 use crate::op::categories::Categorizer;

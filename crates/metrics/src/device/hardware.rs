@@ -15,7 +15,7 @@ use trace::{CounterTrack, EventColumn, EventId, Interval, IntervalSet, LineId, P
 pub struct Reading {
     /// Event of the reading.
     pub event: EventId,
-    /// Line of the event. Each reading of all counters has its own line.
+    /// Line of the event. Each time the profiler reads all counters, it writes a separate line.
     pub line: LineId,
     /// Index of the chip's plane.
     pub plane: usize,
@@ -223,7 +223,7 @@ fn kernels(trace: &Trace, devices: &Devices) -> Vec<KernelUnitStats> {
     stats
 }
 
-/// Relates the active cycles of a device to its clock, if the clock was sampled too.
+/// Relates the active cycles of a device to its clock rate, if the clock rate was also sampled.
 fn relate_to_clock(stats: &mut [MeterStats]) {
     let Some(clock) = stats.iter().find(|it| it.quantity == "clock").map(|it| it.mean).filter(|it| *it > 0.0) else {
         return;
@@ -258,10 +258,10 @@ fn limit(trace: &Trace, device: &Device, meter: Meter) -> Option<f64> {
     }
 }
 
-/// Sets the clock of each step, from samples of the devices' clocks or throttling.
+/// Sets the clock rate of each step, from samples of the devices' clock rates or of throttling.
 pub(crate) fn set_clocks(trace: &Trace, devices: &Devices, steps: &mut [Step]) {
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-    // For each device, the clock over time, as a share of the device's highest clock.
+    // For each device, the clock rate over time, as a share of the device's highest clock rate.
     let clocks: Vec<Vec<Segment>> = devices.used.iter().filter_map(|device| relative_clock(trace, device)).collect();
     for step in steps {
         let time = |us: f64| origin + Ps::new((us * 1e6) as i64);
@@ -272,7 +272,7 @@ pub(crate) fn set_clocks(trace: &Trace, devices: &Devices, steps: &mut [Step]) {
     }
 }
 
-/// Returns the clock of a device over time, as a percentage of its highest clock.
+/// Returns the clock rate of a device over time, as a percentage of its highest clock rate.
 fn relative_clock(trace: &Trace, device: &Device) -> Option<Vec<Segment>> {
     let found = |quantity| tracks(trace, device).find(|(meter, _)| meter.quantity == quantity);
     let scaled = |segments: Vec<Segment>, value: &dyn Fn(f64) -> f64| -> Vec<Segment> {

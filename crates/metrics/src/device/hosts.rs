@@ -1,7 +1,7 @@
 //! Compares the hosts of a run: steps, idle time, communication and memory of the devices of each host.
 //!
-//! All numbers of a host are from the same devices and steps. No number pairs the slowest step of one host with the
-//! idle time of another.
+//! All numbers of a host come from the same devices and steps. For example, the slowest step of one host is never
+//! combined with the idle time of another.
 
 use crate::device::devices::Devices;
 use crate::device::scores::StepSpread;

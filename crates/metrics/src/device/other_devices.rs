@@ -1,4 +1,4 @@
-//! Measures devices of kinds that crossprof does not support: only their busy time and their events.
+//! Measures only the busy time and the events of devices of unsupported kinds.
 //!
 //! A plane that is not a TPU, a GPU or a host is treated as such a device if its name or label identifies a device
 //! (`/device:CUSTOM:0`, `Ascend Hardware`, a process with the label `NPU 0`). If a Chrome trace has no device op of a
@@ -168,7 +168,8 @@ mod tests {
         assert_eq!(of("/device:CUSTOM:Megascale Trace", None, SourceFormat::XPlane), Vec::new());
     }
 
-    /// Kineto writes the span of its own run as a process, which would be a device that is busy all the time.
+    /// Kineto writes the span of its own run as a process. Without special treatment, it would be listed as a device
+    /// that is always busy.
     #[test]
     fn the_profilers_own_span_is_no_process() {
         let mut b = capture("renderer");

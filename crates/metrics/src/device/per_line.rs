@@ -11,7 +11,7 @@ use trace::LineId;
 pub(crate) struct PerLine<T> {
     index: FxHashMap<LineId, usize>,
     of_lines: Vec<(LineId, T)>,
-    /// Index of the last used line, because most events are on the same line as the event before them.
+    /// Index of the most recently used line. Most events are on the same line as the event before them.
     last: usize,
 }
 

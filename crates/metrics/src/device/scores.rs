@@ -18,7 +18,7 @@ use trace::{StrId, Trace, in_blocks};
 /// Reason why a device arrives later than the other devices of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LateCause {
-    /// The device computes for longer: it has other ops, more runs of them, or single ops that take longer.
+    /// The device computes for longer: it runs other ops, runs ops more often, or has individual ops that take longer.
     Compute,
     /// The device runs the same ops equally often, and nearly all of them take longer in the same ratio.
     Throttling,
@@ -75,14 +75,14 @@ impl StepSpread {
     }
 }
 
-/// Comparison of one device with the devices that it exchanges data with, and of its steps with each other.
+/// Comparison of a device with the devices that it exchanges data with, and comparison of its steps with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceScore {
     /// Lengths of its counted steps. `None` without steps.
     pub steps: Option<StepSpread>,
     /// Median work of its counted steps, in microseconds. Without steps, the work of its window.
     pub work_us: Option<f64>,
-    /// Work of the group's device with the least work as a share of this device's work, in percent.
+    /// Least work of any device in the group, as a share of this device's work, in percent.
     pub relative_percent: Option<f64>,
     /// Least work of its counted steps as a share of the median, in percent. `None` for fewer than two steps.
     pub individual_percent: Option<f64>,

@@ -1,8 +1,8 @@
 //! Computes self time: the part of an op's time during which no op nested in it runs.
 //!
-//! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's time. Callers
-//! merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). An op of a CPU backend may start on one thread
-//! and compute on another, so the nesting of such ops is given explicitly.
+//! Reads the ops of one device, line by line. Streams and threads are separate lines and never hide each other's time.
+//! Callers merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). An op of a CPU backend may
+//! start on one thread and compute on another, so the nesting of such ops is given explicitly.
 
 use crate::device::devices::{Device, Nesting};
 use crate::device::per_line::PerLine;

@@ -116,7 +116,7 @@ fn place(trace: &Trace, device: &Device, noted: &FxHashMap<u32, (u64, String)>) 
 /// Builds the numbers that follow from the ops alone.
 fn devices_compared(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
-    // A device that ran no counted step was not measured. This does not mean that the device was idle.
+    // A device that ran no counted step was not measured. It was not necessarily idle.
     let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
     let utilization: Vec<f64> = measured().filter_map(|device| device.utilization_percent).collect();

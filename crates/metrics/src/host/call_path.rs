@@ -1,4 +1,4 @@
-//! Finds the calls in which a host thread spends most of a given time: from the outermost to the innermost.
+//! Finds the calls in which a host thread spends most of a given time, from the outermost to the innermost.
 //!
 //! ```text
 //! within    ############################

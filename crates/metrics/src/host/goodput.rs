@@ -6,8 +6,8 @@
 //! lost      |----------|             |--| |---------|             |-|          |--|
 //! ```
 //!
-//! Reads idle times of devices, the hosts' compilation, checkpoints and waits for input, and the steps. All times are by
-//! the device's clock.
+//! Reads the idle times of devices, the steps, and the hosts' compilation, checkpoints and waits for input. All times
+//! are by the device's clock.
 
 use crate::common::statistics::median;
 use crate::device::devices::{Device, Devices};
@@ -19,7 +19,7 @@ use report::{Goodput, GoodputPart};
 use std::collections::BTreeMap;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Distance of the limit for slow steps from the third quartile, in interquartile ranges (Tukey's outer fence).
+/// A step is slow if it exceeds the third quartile by this many interquartile ranges (Tukey's outer fence).
 const FENCE: f64 = 3.0;
 /// Minimum excess of a slow step over the median step, as a share of the median (the same as in comparisons of runs).
 const LEAST_STALL: f64 = 0.05;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! If spans of the same program and activity nest on a thread, they are counted once. Executions nest in calls, and one
-//! execution may have several runtime spans, so rows do not add up.
+//! execution may have several runtime spans, so the rows cannot be added up.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,8 @@ fn program_of(trace: &Trace, kind: &EventKind) -> Option<(String, ProgramActivit
         None => return None,
     };
     let args = trace.args.get(kind.args);
-    // A compiler's span has the module in the argument `name`, which is read as the path of an op.
+    // A compiler's span has the module in its `name` argument, and the decoder stores this argument as the path of an
+    // op.
     let module = [args.hlo_module, args.tf_op].into_iter().map(|id| trace.text(id)).find(|text| is_module(text));
     let called = || name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     let program = match activity {

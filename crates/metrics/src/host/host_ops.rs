@@ -6,9 +6,9 @@
 //!               [backend_compile )                     total 10
 //! ```
 //!
-//! Reads all events of host threads. Ops of a CPU backend are device work, so their time is only subtracted from the
-//! span that encloses them. XProf lists other rows: the ops of TensorFlow's host graph, which JAX programs lack, and
-//! one row `XlaModule` for all calls that launch device work.
+//! Reads all events of host threads. Ops of a CPU backend are device work. Their time is subtracted from the span that
+//! encloses them, but they have no rows. XProf lists other rows: the ops of TensorFlow's host graph, which JAX programs
+//! lack, and one row `XlaModule` for all calls that launch device work.
 
 use rustc_hash::FxHashMap;
 
@@ -23,8 +23,8 @@ use trace::{Interval, LineKind, StrId, Trace};
 pub struct HostOp {
     /// Name of the events.
     pub name: StrId,
-    /// Role of the threads during the events. It follows from the event's name, or from the thread's name if the
-    /// event's name has no role.
+    /// Role of the threads during the events. The event's name determines the role, or the thread's name if the event's
+    /// name has no role.
     pub role: HostRole,
     /// Number of threads with such events.
     pub threads: u64,

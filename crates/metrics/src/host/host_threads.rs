@@ -120,8 +120,9 @@ pub struct HostTime {
     pub roles: [IntervalSet; HostRole::COUNT],
     /// Times when a thread does anything but wait.
     pub busy: IntervalSet,
-    /// Times when a thread that also launches work is in the input pipeline, so that it cannot feed the device. If no thread
-    /// that runs Python launches work, all threads that run Python are included. Excludes the pipeline's own workers.
+    /// Times when a thread that also launches work is in the input pipeline, and therefore cannot feed the device. If
+    /// no thread that runs Python launches work, all threads that run Python are included. Excludes the pipeline's own
+    /// workers.
     pub held_by_input: IntervalSet,
     /// Times when a thread has any event.
     any: IntervalSet,
@@ -155,7 +156,7 @@ impl HostThreads {
 }
 
 /// Finds the activities of each host that has events, by index in [`Trace::hosts`]. Takes time linear in the number of
-/// events; each name is examined once.
+/// events, because each name is examined once.
 pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     let works = Works::new(trace, devices);
     let feeding = works.feeding(trace);

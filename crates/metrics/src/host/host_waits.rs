@@ -64,7 +64,7 @@ impl WaitedIn {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostWaits {
     /// Time by the innermost range or function that a Python thread is in, by descending time. Threads run in parallel,
-    /// so these may add up to more than the idle time.
+    /// so the times may add up to more than the idle time.
     pub ranges: Vec<WaitedIn>,
     /// Time during which no Python thread is in any range.
     pub outside: Ps,
@@ -243,8 +243,9 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     let mut activities: FxHashMap<StrId, Option<ProgramActivity>> = FxHashMap::default();
     for (at, events) in feeding.iter().filter_map(|&at| Some((at, devices.by_line.events.get(at)?))) {
         let mut ranges: Vec<(EventId, usize, StrId)> = Vec::new();
-        // Spans inside an execution are the runtime's own, whatever their names (`Build buffer allocations`). Inside a call of
-        // a compiled function, only the frames of Python are the user's. Events come by start, and the outermost first.
+        // Spans inside an execution belong to the runtime, whatever their names (`Build buffer allocations`). Inside a
+        // call of a compiled function, only Python frames belong to the user. Events are sorted by start, outermost
+        // first.
         let (mut executing, mut calling) = (Ps::new(i64::MIN), Ps::new(i64::MIN));
         events.for_each(&trace.events, |id, event| {
             if event.end() <= executing || (event.end() <= calling && !host_spans::is_frame(trace.text(event.name))) {
@@ -314,8 +315,8 @@ fn is_wait(name: &str) -> bool {
     python_waits::is(PythonWait::Device, name)
 }
 
-/// Returns true if the user gave this name or wrote its function. Includes ranges (the name is not a known runtime span
-/// and has no C++ scope), the input pipeline, user functions, and calls that wait for devices.
+/// Returns true if the user chose this name or wrote the function with this name. Includes ranges (the name is not a
+/// known runtime span and has no C++ scope), the input pipeline, user functions, and calls that wait for devices.
 pub(crate) fn is_users(name: &str) -> bool {
     if host_spans::is_frame(name) {
         return library_files::is_users(name) || is_wait(shown(name));

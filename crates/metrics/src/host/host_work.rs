@@ -66,9 +66,9 @@ pub struct CompiledFunction {
     first: Ps,
 }
 
-/// Counts the compilations of each function. Each part of `within` is a compilation. It belongs to the innermost call of a
-/// compiled function (`PjitFunction(f)`) that contains its start. Sorted by count, largest first, then by time. Empty if the
-/// trace has no such call. Parts outside of all calls are ignored.
+/// Counts the compilations of each function. Each part of `within` is a compilation, and belongs to the innermost call
+/// of a compiled function (`PjitFunction(f)`) that contains the start of the compilation. Sorted by count, largest
+/// first, then by time. Empty if the trace has no such call. Parts outside of all calls are ignored.
 pub fn compiled_functions(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Vec<CompiledFunction> {
     let parts = within.parts();
     let mut calls: Vec<Option<(Ps, &str)>> = vec![None; parts.len()];

@@ -214,9 +214,13 @@ impl<'a> Categorizer<'a> {
 /// XLA's category for calls whose contents it does not know.
 const CUSTOM_CALL: &str = "custom-call";
 
-/// Finds the category of an op without a category from XLA. Examines, in this order: the direction of a copy; the HLO
-/// instruction; the kernel's own name (the instruction of a library call is only `custom-call`); the framework op; the kernel's
-/// name, read like an instruction's name.
+/// Finds the category of an op without a category from XLA. Examines in this order:
+///
+/// 1. the direction of a copy;
+/// 2. the HLO instruction;
+/// 3. the kernel's own name, because the instruction of a library call is only `custom-call`;
+/// 4. the framework op;
+/// 5. the kernel's name, read like an instruction's name.
 fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let args_set = trace.args.get(args);
     if trace.text(args_set.hlo_category) == CUSTOM_CALL {

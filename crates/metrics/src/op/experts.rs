@@ -5,8 +5,9 @@
 //! jit(step)/layer_2/experts/ragged_dot      f32[768,512]    tokens of all experts of a device: only times differ
 //! ```
 //!
-//! If each expert has its own matrix products, their shapes give the expert's number of tokens. A ragged product computes all
-//! experts of a device at once, with the same shapes on all devices. Then only the times of the devices show the imbalance.
+//! If each expert has its own matrix products, their shapes show the expert's number of tokens. A ragged product
+//! computes all experts of a device at once, with the same shapes on all devices. In this case, only the times of the
+//! devices show the imbalance.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,8 @@ struct ExpertOp {
     expert: Option<u32>,
 }
 
-/// Measures the experts. `trace` and `devices` are limited to the window. `num_steps` is the number of its steps.
+/// Measures the experts. `trace` and `devices` are limited to the window. `num_steps` is the number of steps in the
+/// window.
 pub(crate) fn section(
     trace: &Trace,
     devices: &Devices,

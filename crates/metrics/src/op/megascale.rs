@@ -291,7 +291,7 @@ mod tests {
         let of = found.collectives.first().unwrap();
         assert_eq!((of.rendezvous_name.as_str(), of.occurrences), ("a", 2));
         assert_eq!((of.send_op_name.as_str(), of.recv_op_name.as_str()), ("send.1", "recv-done.1"));
-        // 400 - 10 - 5 - 4, and 20 less in the first run.
+        // The slack is 400 - 10 - 5 - 4, and 20 less in the first run.
         assert!((of.slack_time_us - 371.0).abs() < 1e-9, "{of:?}");
         assert!((of.observed_duration_us - 480.0).abs() < 1e-9);
         assert!((of.stall_duration_us - (19.0 + 80.0)).abs() < 1e-9);

@@ -1,5 +1,5 @@
-//! Finds asynchronous work of a TPU whose trace has no `Async XLA Ops` line (JSON, or all chips but one). The work
-//! lasts from the op that starts it to the end of the op that waits for it.
+//! Finds the asynchronous work of a TPU that has no `Async XLA Ops` line in the trace (in JSON, or on all chips but
+//! one). The work lasts from the op that starts it to the end of the op that waits for it.
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)
@@ -25,8 +25,8 @@ enum Role<'a> {
 /// Name and arguments of an op of a pair.
 pub type PairOp = (StrId, ArgsId);
 
-/// Calls `found(starting op, waiting op, interval)` for every pair of `device`. Takes time linear in the number of ops;
-/// each distinct op is examined once.
+/// Calls `found(starting op, waiting op, interval)` for every pair of `device`. Takes time linear in the number of ops,
+/// because each distinct op is examined once.
 pub fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairOp, PairOp, Interval)) {
     let mut roles: FxHashMap<PairOp, Role<'_>> = FxHashMap::default();
     let mut started: FxHashMap<&str, (PairOp, Ps)> = FxHashMap::default();

@@ -1,7 +1,8 @@
 //! Finds the memories between which an XLA copy moves data, from its expression.
 //!
 //! A layout names its memory: `f32[8]{0:T(256)S(5)}` is in the host's memory (`S(5)`, pinned). Any other number, or no
-//! number, means device memory. Programs that offload activations or optimizer state copy between the two.
+//! number, means device memory. Programs that offload activations or optimizer state copy between device memory and
+//! host memory.
 
 /// Memory that contains an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Splits a device's time by activity: computation, communication, data movement and idle time.
 //!
 //! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which records when a copy or a collective is in
-//! flight. Work on that line is never busy time, because the chip runs other ops meanwhile. An asynchronous wrapper
-//! (`async-start`) is treated as a copy: its category does not reveal the wrapped op.
+//! flight. The work on this line is never counted as busy time, because the chip runs other ops meanwhile. An
+//! asynchronous wrapper (`async-start`) is treated as a copy: its category does not reveal the wrapped op.
 
 pub(crate) mod async_pairs;
 pub(crate) mod copy_space;
@@ -54,7 +54,7 @@ impl DeviceTime {
             let Some(event) = device.ops.get(op).and_then(|&id| trace.events.get(id)) else { return };
             let part = parts.of(event.name, event.args);
             let Some(list) = lines.of(event.line).and_then(|line| line.get_mut(part as usize)) else { return };
-            // Adjacent intervals are joined at once: ops usually run back to back, so this halves the memory.
+            // Adjacent intervals are joined immediately. Ops usually run back to back, so joining halves the memory.
             match list.last_mut().filter(|last| last.end == interval.start) {
                 Some(last) => last.end = interval.end,
                 None => list.push(interval),

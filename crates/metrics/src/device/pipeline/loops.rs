@@ -7,10 +7,10 @@
 //! device 2   [      ][      ][work 0][work 1][work 2]     microbatches and p stages
 //! ```
 //!
-//! If a program skips the work of empty ticks, the stages begin and end one tick after each other, and their bubbles
-//! are waits in permutes. If it computes on all ticks, nothing in the times shows the bubbles. Then an open chain of
-//! devices with more ticks than stages is the evidence: other loops (halo exchange, ring attention) send in both
-//! directions, in rings, or once per device.
+//! If a program skips the work of empty ticks, each stage begins and ends one tick after the previous one, and the
+//! bubbles are waits in permutes. If the program computes in all ticks, the times do not show the bubbles. In this
+//! case, the evidence is an open chain of devices with more ticks than stages. Other loops (halo exchange, ring
+//! attention) send in both directions, in rings, or once per device.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@ use base::sort;
 use report::Confidence;
 use trace::{Interval, Trace};
 
-/// Returns the pipeline. `steps` separates runs if the order of programs does not.
+/// Returns the pipeline. `steps` separates the runs by step if the order of programs does not.
 pub(super) fn find(trace: &Trace, devices: &Devices, steps: &Steps) -> Option<Found> {
     let found = Stages::find(trace, devices)?;
     let first = found.stages.first()?;
@@ -99,7 +99,7 @@ fn known_steps(first: &Stage, steps: &Steps) -> Option<Vec<usize>> {
     (bounds.len() > 2).then_some(bounds)
 }
 
-/// Names the order of the programs of a step on the first stage.
+/// Returns the name of the schedule: the order of a step's programs on the first stage.
 fn schedule(order: &[Program], forward: Program) -> &'static str {
     let all: BTreeSet<Program> = order.iter().copied().collect();
     let microbatches = order.iter().filter(|program| **program == forward).count();

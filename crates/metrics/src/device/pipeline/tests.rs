@@ -1,4 +1,4 @@
-//! Tests schedules whose stages take equally long. Their bubbles have the closed formula (p - 1) / (m + p - 1).
+//! Tests schedules whose stages take equally long. The share of bubbles in such schedules is (p - 1) / (m + p - 1).
 
 use super::*;
 use base::Ps;

@@ -86,9 +86,9 @@ impl Stages {
         (period > 1).then(|| (0..=sequence.len() / period).map(|step| step * period).collect())
     }
 
-    /// Returns the step of each run of a device. `bounds` are as in [`Stages::bounds`]. If `is_even`, a device with a multiple of
-    /// the number of steps has the same number of runs in each step. The step of a run after the last step is the number
-    /// of steps.
+    /// Returns the step of each run of a device. `bounds` is the result of [`Stages::bounds`]. If `is_even`, a device
+    /// with a multiple of the number of steps has the same number of runs in each step. The step of a run after the
+    /// last step is the number of steps.
     pub fn steps_of_runs(&self, device: u32, bounds: &[usize], is_even: bool) -> Vec<(usize, ProgramRun)> {
         let runs = self.all.get(device as usize).map(Vec::as_slice).unwrap_or_default();
         let first = self.stages.first().map(|stage| stage.runs.as_slice()).unwrap_or_default();

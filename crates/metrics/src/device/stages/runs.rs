@@ -1,7 +1,7 @@
 //! Lists the runs of compiled programs on a device.
 //!
-//! Reads the line `XLA Modules` of a TPU. On other devices, the ops with one run id are a run. GPU kernels have no run
-//! id: there a run ends when the program changes, or when the op that began the run occurs again.
+//! Reads the line `XLA Modules` of a TPU. On other devices, ops with the same run id form a run. GPU kernels have no
+//! run id. On a GPU, a run ends when the program changes, or when the op that began the run occurs again.
 
 use rustc_hash::FxHashMap;
 

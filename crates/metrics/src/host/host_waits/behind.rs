@@ -38,8 +38,8 @@ struct Span {
     name: String,
     /// First thread that has the span.
     thread: String,
-    /// True if the span is included only while no thread that feeds devices is in a user range, not even in a range that only
-    /// waits.
+    /// True if the span is included only while no thread that feeds devices is in any user range, including ranges that
+    /// only wait.
     outside_only: bool,
     /// True if the thread waits in the span.
     waits: bool,
@@ -116,8 +116,8 @@ impl Behind {
     }
 }
 
-/// Returns true for each text of the trace that is a name from the user, among the names of events on the lines
-/// `feeding`. Examines each name once.
+/// Returns true for each text of the trace that is a user's name for an event on the lines `feeding`. Examines each
+/// name once.
 fn users_names(trace: &Trace, feeding: &[usize]) -> Vec<bool> {
     let mut users: Vec<Option<bool>> = vec![None; trace.strings.len()];
     for kind in trace.events.kinds().iter().filter(|kind| feeding.contains(&kind.line.index())) {

@@ -43,8 +43,8 @@ pub struct OtherThread {
 }
 
 impl HostRanges {
-    /// Describes the first ranges, which have the most time: adds the calls inside them while the devices are idle in
-    /// `windows`.
+    /// Describes the first ranges, which have the most time. Adds the calls inside these ranges while the devices are
+    /// idle in `windows`.
     pub fn add_calls(&self, trace: &Trace, devices: &Devices, windows: &[IntervalSet], ranges: &mut [WaitedIn]) {
         let idle: Vec<IntervalSet> = self.hosts.iter().map(|host| idle_of(host, devices, windows)).collect();
         for range in ranges.iter_mut().take(MOST_RANGES) {
@@ -166,7 +166,7 @@ fn with_module(frame: &str) -> String {
 }
 
 /// Returns true if a frame waits for another thread: `acquire` of a lock (which is not written in Python, so the tracer
-/// gives it no file), or a frame that the table of host spans calls a wait.
+/// gives it no file), or a frame that the table of host spans classifies as a wait.
 fn is_lock_wait(frame: &str) -> bool {
     let is = |wait: PythonWait| python_waits::is(wait, shown(frame));
     (is(PythonWait::Lock) && host_spans::is_frame(frame) && place(frame).is_none())

@@ -51,7 +51,7 @@ pub fn busy_python_threads(trace: &Trace, devices: &Devices) -> Option<PythonThr
             .filter_map(|((_, events), _)| {
                 let calls = path(trace, events, &idle);
                 let last = trace.text(calls.last()?.name);
-                // The capture lacks the frame of a function that began before the capture.
+                // If a function began before the capture, the capture lacks its frame.
                 let of_user = calls.iter().rfind(|call| is_function_of_user(trace, call.name));
                 let function = of_user.or_else(|| calls.iter().find(|call| is_frame(call.name)))?;
                 (!waits(last)).then(|| range_call(trace, function, idle.length()))

@@ -173,7 +173,7 @@ impl InputPipeline {
     }
 }
 
-/// Returns the number of ops that each op's results pass through, one after another, before they feed the devices.
+/// Returns, for each op, the number of ops that its results pass through before they feed the devices.
 fn depths(ops: &[InputOp]) -> Vec<usize> {
     let mut depths: Vec<Option<usize>> = vec![None; ops.len()];
     for start in 0..ops.len() {
@@ -247,10 +247,10 @@ fn at_once(work: &[(usize, Interval)], measured: &IntervalSet) -> i64 {
     found.map_or(0, |(threads, _)| threads)
 }
 
-/// Returns the op that limits the pipeline: the busiest op. If the busiest op waits for other threads, and an op behind it also
-/// waits and is nearly as busy, returns the op that is farthest behind.
+/// Returns the op that limits the pipeline: the busiest op. If the busiest op waits for other threads, and ops upstream
+/// of it also wait and are nearly as busy, returns the op that is farthest upstream.
 fn limit(ops: &[InputOp]) -> Option<usize> {
-    /// An op is nearly as busy as the busiest op if its busy share is at least this fraction of the busiest op's.
+    /// An op is nearly as busy as the busiest op if its busy share is at least this fraction of the busiest op's share.
     const NEARLY: f64 = 0.9;
     let busy = |at: usize| ops.get(at).map_or(0.0, |op| op.busy_percent);
     let waits = |at: usize| ops.get(at).is_some_and(|op| op.waits);

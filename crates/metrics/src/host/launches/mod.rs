@@ -12,7 +12,7 @@
 //! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out, even if the file
 //! has an event for them on the stream (`Stream Sync` of Kineto). One call may start many ops (a CUDA graph). Such a
 //! call is one launch: its device time is the sum of its ops, and its delay ends at the first of these ops. If an op
-//! starts before its call, the clocks of host and device differ, and the delay of the launch is unknown.
+//! starts before its call, the host and device clocks differ, and the delay of the launch is unknown.
 
 mod index;
 mod queue;

@@ -13,7 +13,7 @@ use crate::device::devices::{Devices, GpuWork};
 use base::{Ps, sort};
 use trace::{EventColumn, LineKind, Platform, Trace, in_blocks};
 
-/// Queue length at which CUDA blocks the calling thread (HTA uses the same limit).
+/// Queue length at which CUDA blocks the calling thread. HTA uses the same limit.
 pub const QUEUE_LIMIT: u32 = 1024;
 
 /// The queue of one stream.

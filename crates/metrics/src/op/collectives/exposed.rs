@@ -5,9 +5,9 @@ use crate::device::device_time::DeviceTime;
 use crate::device::devices::Devices;
 use trace::{Interval, StrId, Trace};
 
-/// Returns the time ranges of collectives during which the device computes nothing, with the name of the collective.
-/// Returns one list per device in use; `times` has one entry for each. Over the whole capture the ranges add up to
-/// [`Run::exposed`](super::Run::exposed) exactly.
+/// Returns the time ranges in which a collective runs and the device computes nothing, each with the name of the
+/// collective. Returns one list per device in use; `times` has one entry for each. Over the whole capture the ranges
+/// add up to [`Run::exposed`](super::Run::exposed) exactly.
 pub fn exposed_communication(trace: &Trace, devices: &Devices, times: &[DeviceTime]) -> Vec<Vec<(Interval, StrId)>> {
     let mut runs = Runs::new(trace, devices);
     let exposed = devices.used.iter().zip(times).map(|(device, time)| {

@@ -35,8 +35,8 @@ const TORCH_KINDS: [(&str, &str); 7] = [
     ("recv", "recv"),
 ];
 
-/// Returns the kind for PyTorch's name of a collective: `all-gather` for `_allgather_base`. It is more specific than
-/// the kernel's name, which is `SendRecv` for an all-to-all.
+/// Returns the kind for PyTorch's name of a collective: `all-gather` for `_allgather_base`. PyTorch's name is more
+/// specific than the kernel's name, which is `SendRecv` for an all-to-all.
 pub fn of_torch(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "");
     TORCH_KINDS.iter().find(|(torch, _)| name.contains(torch)).map(|&(_, kind)| kind)

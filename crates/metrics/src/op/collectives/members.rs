@@ -8,7 +8,7 @@
 //!
 //! A trace of TPUs records the id of each device (`core_details`). If the trace records no ids and has only one host,
 //! the id is the device's ordinal, because the process numbers its devices in that way. If a program needs more devices
-//! than the host has, it was started on several hosts, and the ids of the devices are unknown.
+//! than the host has, the program was started on several hosts, and the ids of the devices are unknown.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -107,7 +107,7 @@ impl Numbering {
         let by_number =
             |group_of: FxHashMap<u32, u32>| numbers.iter().map(|number| group_of.get(&(*number)?).copied()).collect();
         match &message.groups {
-            // A single group that is as large as the number of devices contains all of them, regardless of their
+            // A single group with as many members as there are devices contains all devices, regardless of their
             // numbers.
             Some(groups) if groups.len() == 1 && groups.iter().all(|group| group.len() >= devices) => everyone(),
             Some(groups) => {

@@ -160,8 +160,8 @@ pub struct DeviceSums {
     pub fair: f64,
     /// Time that other devices waited for this device.
     pub caused: Ps,
-    /// Time that would be saved if the device had arrived together with the second-last device. Covers the runs in which the
-    /// device arrived last.
+    /// Time that would be saved in the runs in which the device arrived last, if the device had arrived together with
+    /// the second-last device.
     pub delay: Ps,
 }
 
@@ -181,8 +181,9 @@ impl DeviceSums {
         (self.sums.compared > 0).then(|| self.fair / self.sums.compared as f64)
     }
 
-    /// Returns true if the device arrives last far more often than if all devices were identical: more than once, and
-    /// in at least twice its fair share of the compared runs. The required share is never below 10 % or above 75 %.
+    /// Returns true if the device arrives last far more often than if all devices were identical. It must arrive last
+    /// more than once, and in at least twice its fair share of the compared runs. The required share is never below 10
+    /// % or above 75 %.
     pub fn is_late(&self) -> bool {
         let (Some(share), Some(fair)) = (self.last_share(), self.fair_share()) else { return false };
         self.last > 1 && share >= (2.0 * fair).clamp(LEAST_LAST_SHARE, 0.75)
@@ -279,10 +280,10 @@ impl Collectives {
         all
     }
 
-    /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device that its
-    /// groups waited for far more often than for the other members ([`DeviceSums::is_late`]). If several devices qualify, it is
-    /// the device that caused the most waiting. `None` if no runs were compared, if no device is exceptional, or if waiting is
-    /// less than 1 % of the compared time.
+    /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device
+    /// that its groups waited for far more often than for their other members ([`DeviceSums::is_late`]). If several
+    /// devices qualify, the straggler is the device that caused the most waiting. `None` if no runs were compared, if
+    /// no device is exceptional, or if waiting is less than 1 % of the compared time.
     pub fn straggler(&self) -> Option<(usize, f64)> {
         if 100 * i128::from(self.sums.wait.as_ps()) < i128::from((self.sums.wait + self.sums.transfer).as_ps()) {
             return None;

@@ -50,8 +50,7 @@ fn the_last_to_arrive_does_not_wait() {
     assert_eq!(found.straggler(), Some((1, 1.0)));
 }
 
-/// The rows of the mesh are {0,1} and {2,3}. The durations are 10 and 4, 12 and 5 in row 0, and 30 and 31, 40 and 20 in row 1.
-/// If all four chips were compared, 4 would be the shortest duration.
+/// The rows of the mesh are {0,1} and {2,3}. If all four chips were compared, 4 would be the shortest duration.
 #[test]
 fn a_row_of_a_mesh_waits_for_its_row_only() {
     let mut b = TraceBuilder::new();

@@ -10,8 +10,8 @@
 //!
 //! A trace JSON has no replica groups. Collectives of one program are matched across devices by name, run and sequence.
 //! A collective ends on all devices of a group at once, so devices form a group if nearly all of their runs overlap and
-//! end together. A device whose runs end together with the runs of no other device is in no group, and its runs are not
-//! compared.
+//! end together. If no other device's runs end together with a device's runs, the device is in no group, and its runs
+//! are not compared.
 
 use rustc_hash::FxHashMap;
 

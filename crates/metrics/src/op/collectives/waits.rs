@@ -1,4 +1,5 @@
-//! Compares each run of a collective on the devices of a group: computes the time that each device waited for the last device.
+//! Compares each run of a collective on the devices of a group. Computes the time that each device waited for the last
+//! device.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -76,10 +77,10 @@ pub(super) fn split(
     (arrivals, compared)
 }
 
-/// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match regardless of their
-/// times, because the clocks may differ. If the numbers differ, the capture began or ended between the runs. Then tries several
-/// ways to match the runs, and uses the first in which all matched runs overlap. If none succeeds, runs in the middle are
-/// missing on some device: see [`by_end`].
+/// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match regardless of
+/// their times, because the clocks may differ. If the numbers differ, the capture began or ended between the runs. In
+/// this case, several ways to match the runs are tried, and the first one in which all matched runs overlap is used. If
+/// none succeeds, runs in the middle are missing on some device: see [`by_end`].
 pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let fewest = lists.iter().map(|(_, list)| list.len()).min().unwrap_or(0);
     let nth = |from_end: bool| -> Vec<Vec<u32>> {
@@ -133,8 +134,8 @@ fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-/// Matches runs that have the same number on all devices. Other ways are tried first, because TPUs number the programs of each
-/// core separately. So the numbers differ after one core has run one more program than another.
+/// Matches runs that have the same number on all devices. Other ways are tried first, because TPUs number the programs
+/// of each core separately. The numbers therefore differ after one core has run one more program than another.
 fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let Some((first, others)) = lists.split_first() else { return Vec::new() };
     let id = |at: u32| runs.get(at as usize)?.id;

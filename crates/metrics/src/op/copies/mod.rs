@@ -3,8 +3,8 @@
 //!
 //! * GPU: the copy and fill events of the streams ([`trace::copies`]).
 //! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and
-//!   the host's own calls. The time of a call is host time, because the transfer that it starts has no event of its
-//!   own.
+//!   the host's own calls. The time of such a call is host time, because the transfer that the call starts has no event
+//!   of its own.
 //! * CPU: nothing is copied to a device.
 
 mod call_site;

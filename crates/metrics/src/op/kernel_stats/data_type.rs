@@ -2,9 +2,9 @@
 
 use hlo::{Instruction, Module};
 
-/// Returns the data type of an instruction. For a product, convolution or attention (`matrix`), this is the type of the first
-/// operand. For a fusion that contains a product, this is the type of the product's first operand. For other instructions, this
-/// is the type of the result. Returns `None` if the HLO does not contain the type.
+/// Returns the data type of an instruction. For a product, convolution or attention (`matrix`), returns the type of the
+/// first operand. For a fusion that contains a product, returns the type of the product's first operand. For other
+/// instructions, returns the type of the result. Returns `None` if the HLO does not contain the type.
 pub(super) fn of(module: &Module, instruction: &Instruction, matrix: bool) -> Option<&'static str> {
     let fused = hlo::fused(module, instruction);
     let is_product = |it: &&Instruction| it.is("dot") || it.is("convolution") || it.is("ragged-dot");

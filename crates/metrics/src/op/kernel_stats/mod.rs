@@ -57,7 +57,8 @@ impl Occurrences {
     const NONE: Occurrences =
         Occurrences { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO, short: 0, delay: Ps::ZERO, delayed: 0 };
 
-    /// Adds an occurrence. If `counts` is false, it is the rest of an occurrence that started before the window.
+    /// Adds an occurrence. If `counts` is false, `duration` is the rest of an occurrence that started before the
+    /// window.
     fn add(&mut self, duration: Ps, counts: bool) {
         self.count += u64::from(counts);
         self.total += duration;

@@ -163,8 +163,9 @@ impl<'a> Resolver<'a> {
         Some((module, module.instruction(text(op.hlo_op))?))
     }
 
-    /// Returns the framework op, as in XProf. If the HLO is known, this is the instruction's framework op, even if that is
-    /// empty. If not, this is the event's framework op. The collector writes `XlaModule:` if there is no framework op.
+    /// Returns the framework op, as in XProf. If the HLO is known, returns the instruction's framework op, even if it
+    /// is empty. If not, returns the event's framework op. The collector writes `XlaModule:` if there is no framework
+    /// op.
     fn op_name(&mut self, op: &Op, instruction: Option<&Instruction>) -> Text {
         match instruction {
             Some(instruction) => self.texts.keep(self.trace, &instruction.metadata.op_name),

@@ -98,7 +98,7 @@ pub struct Layer {
     pub work_time: WorkTime,
     /// Self time by limiting resource, for ops whose limiting resource is known.
     pub by_bound: Vec<(&'static str, Ps)>,
-    /// Time of the collectives during which their device computes nothing. `None` if the layer has no collective.
+    /// Time during which a collective runs and its device computes nothing. `None` if the layer has no collective.
     pub exposed: Option<Ps>,
     /// Layers that this layer stands for. `None` if its path contains no number.
     pub members: Option<Members>,
