@@ -72,7 +72,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Measures all devices, and each host in its window. Reads only events of these kinds.
+    /// Measures all devices, and each host in its window.
     pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, window: impl Fn(u16) -> Interval) -> Placement {
         let on_hosts = on_hosts(trace, devices, &window);
         Placement { rows: on_devices(trace, ops).into_iter().chain(on_hosts.rows).collect(), ..on_hosts }
@@ -132,7 +132,7 @@ fn host_op(trace: &Trace, devices: &Devices, kind: &EventKind) -> Option<HostOp>
         return None;
     }
     let args = trace.args.get(kind.args);
-    // The CPU backend names an event after the op. Calls that launch a kernel have the op in their arguments too.
+    // The CPU backend names an event after its op. Calls that launch a kernel also have the op in their arguments.
     let is_cpu_op = !args.hlo_op.is_empty() && args.hlo_op == kind.name;
     if is_cpu_op && matches!(devices.platform, Some(Platform::Tpu | Platform::Gpu)) {
         let module = trace.text(args.hlo_module);

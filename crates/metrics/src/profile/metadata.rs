@@ -13,7 +13,7 @@ use trace::{Framework, Plane, PlaneKind, Platform, StatValue, Trace};
 /// Maximum length of versions and capabilities. Longer texts are ignored.
 const LONGEST_VALUE: usize = 200;
 
-/// Maximum length of the flags of a compiler or a program, which are one long text.
+/// Maximum length of a text with all flags of a compiler or a program.
 const LONGEST_FLAGS: usize = 4000;
 
 /// Name of the stat in which the Python package's capture kit embeds its sidecar `crossprof.json` in the capture.
@@ -23,7 +23,8 @@ pub const EMBEDDED_SIDECAR: &str = "crossprof";
 const NOTED_START: &str = "wall_clock_ns";
 const NOTED_FRAMEWORK: &str = "framework";
 const NOTED_DEVICE: &str = "device_kind";
-/// Name of the capture kit's note with the places of the chips: `id slice x,y,z` each, separated by `;`.
+/// Name of the capture kit's note with the places of the chips. Each chip has an entry `id slice x,y,z`, and `;`
+/// separates the entries.
 pub(crate) const NOTED_PLACES: &str = "device_places";
 
 /// Returns the time of capture: the time in the run's files, or the time in the name of its folder if the files contain
@@ -83,8 +84,8 @@ pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r st
 }
 
 /// Sets the device's name to the user's choice in two cases: the profile does not name the device, or the choice is a
-/// slice of the chips that the profile names. The user may compare with the peaks of any device, so a choice of another
-/// device does not replace the name.
+/// slice of the chips that the profile names. In all other cases the name stays, because the user may compare with the
+/// peaks of any device.
 pub fn name_device(metadata: &mut Metadata, chosen: &str) {
     let Some(chosen) = devices::chosen(chosen) else { return };
     let is_unnamed =
@@ -97,7 +98,7 @@ pub fn name_device(metadata: &mut Metadata, chosen: &str) {
     }
 }
 
-/// Returns the name of the matrix units on devices of this type: NVIDIA has tensor cores, AMD matrix cores.
+/// Returns the name of the matrix units on devices of this type: tensor cores on NVIDIA, matrix cores on AMD.
 pub fn matrix_units(device_type: &str) -> &'static str {
     if is_amd(device_type) { "matrix cores" } else { "tensor cores" }
 }
@@ -177,7 +178,7 @@ fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
                 StatValue::Text(id) => trace.text(id).to_owned(),
             };
             let measured = name.ends_with("_utilization_percent") || name.starts_with("profile_");
-            // These stats are hints for viewers, and the sidecar, whose notes are listed individually.
+            // Skips hints for viewers, and the sidecar, because its notes are listed individually.
             let shown = ["labels", "sort_index", EMBEDDED_SIDECAR].contains(&name);
             let is_flags = ["flags", "args"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
             let longest = if is_flags { LONGEST_FLAGS } else { LONGEST_VALUE };

@@ -1,6 +1,6 @@
 //! Detects data that a capture lacks: runs of programs without ops, launches without kernels, steps without device ops,
-//! ops inside command buffers. Also detects ops whose times are impossible. Missing data is not idle time, so the
-//! warnings of this module suppress findings that would treat it as idle time (see [`base::Cut`]).
+//! ops inside command buffers. Also detects ops whose times are impossible. The time of missing data is not idle time.
+//! The warnings of this module therefore suppress findings that would treat it as idle time (see [`base::Cut`]).
 
 use crate::device::devices::{Device, Devices};
 use crate::device::per_line::PerLine;
@@ -17,8 +17,8 @@ const LEAST_PERCENT: u64 = 2;
 /// XLA's name of an op that runs a CUDA graph.
 const COMMAND_BUFFER: &str = "command_buffer";
 
-/// Returns the warnings about data that is missing from the whole capture. `calls` are its launch calls. If the capture
-/// is cut, the cut explains missing steps and launches.
+/// Returns the warnings about data that is missing from the whole capture. `calls` contains the launch calls. If the
+/// capture is cut, the cut explains missing steps and launches.
 pub(crate) fn warnings(
     trace: &Trace,
     captured: &Devices,
@@ -153,8 +153,8 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
     is_notable(missing, all).then(|| warning(WarningCode::LaunchesWithoutOps, missing, message))
 }
 
-/// Times when each thread records calls into a graph, so that they start nothing: between `cudaStreamBeginCapture` and
-/// `cudaStreamEndCapture`.
+/// Times when each thread records calls into a graph, between `cudaStreamBeginCapture` and `cudaStreamEndCapture`. The
+/// recorded calls start no work.
 struct Recorded(Vec<(usize, Interval)>);
 
 impl Recorded {

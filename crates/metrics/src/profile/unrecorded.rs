@@ -1,4 +1,4 @@
-//! Finds runs of programs without ops: the profiler recorded the run, but not its ops.
+//! Finds program runs without ops: the profiler recorded the run, but not its ops.
 //!
 //! ```text
 //! XLA Modules   [step  )  [step  )  [step  )  [step  )
@@ -18,7 +18,7 @@ pub struct Unrecorded {
     pub runs: u64,
     /// Number of these runs in which no op was recorded.
     pub without_ops: u64,
-    /// Times of such runs on the device, cut at the edges of the device's window if that is limited.
+    /// Times of such runs on the device. If the device's window is limited, the times are cut at its edges.
     pub time: IntervalSet,
 }
 

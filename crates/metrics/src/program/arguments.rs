@@ -1,8 +1,9 @@
-//! Lists the arguments of the compiled programs: the size of each on a device, and the part of it that each device
-//! holds.
+//! Lists the arguments of the compiled programs, with the size of each argument on a device, and the part that each
+//! device holds.
 //!
-//! Reads the entry computations of the embedded HLO. All devices run the same partitioned program, so its shapes describe the
-//! part on one device. JAX names an argument by its place in the call (`state.params['w']`).
+//! Reads the entry computations of the embedded HLO. All devices run the same partitioned program, so its shapes
+//! describe the part of an argument on one device. JAX names an argument by its place in the call
+//! (`state.params['w']`).
 
 use hlo::{Modules, Placement, Shape};
 

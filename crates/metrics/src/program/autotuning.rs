@@ -1,8 +1,8 @@
 //! Finds the device ops that a compiler runs while it compiles.
 //!
-//! XLA's GPU compiler launches several candidates for a kernel to choose the fastest, and clears and compares their buffers
-//! (autotuning). These kernels are not part of the program. The host call that launched them is on a thread of the compiler's
-//! pool, or inside a compile span on its own thread:
+//! XLA's GPU compiler launches several candidates for a kernel to choose the fastest, and clears and compares their
+//! buffers (autotuning). These kernels are not part of the program. The host call that launched such a kernel is on a
+//! thread of the compiler's pool, or inside a compile span on its own thread:
 //!
 //! ```text
 //! python     [------- backend_compile -------)      [Execute)
@@ -10,9 +10,9 @@
 //! stream             [candidate) [candidate)             [kernel of the program)
 //! ```
 //!
-//! Such ops have the category [`AUTOTUNING`] instead of the category that their names determine. All ops with the same name and
-//! argument set have the same category. If the program launches more of them than the compiler does, they keep their own
-//! category.
+//! Such ops have the category [`AUTOTUNING`] instead of the category that their names determine. All ops with the same
+//! name and argument set have the same category. If the program launches more of these ops than the compiler does, they
+//! keep their own category.
 
 use rustc_hash::FxHashMap;
 

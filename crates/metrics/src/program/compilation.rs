@@ -1,7 +1,8 @@
 //! Measures compilation on the host and counts the modules that ran.
 //!
 //! Compilation is XLA's work from HLO to program. Tracing and lowering in Python come before it and are not counted.
-//! Frames of the Python tracer are not counted either, because their names are functions, not kinds of work.
+//! Frames of the Python tracer are not counted either, because their names are those of functions and not of kinds of
+//! work.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +12,10 @@ use facts::host_spans;
 use report::Compilation;
 use trace::{Framework, LineKind, Platform, Trace, in_blocks};
 
-/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has host runtime spans but no compilation
-/// spans, nothing was compiled. In any other capture without such a span, the time is unknown and the section is absent. Ops of
-/// a CPU backend and frames of the Python tracer are on host threads too, but are not treated as runtime spans.
+/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has host runtime spans but no
+/// compilation spans, nothing was compiled. In any other capture without compilation spans, the time is unknown and the
+/// section is absent. Ops of a CPU backend and frames of the Python tracer are on host threads too, but are not treated
+/// as runtime spans.
 pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     let spans = crate::host::host_work::host_spans(trace, devices, HostWork::Compile);
     if spans.union.is_empty() && !(trace.framework == Framework::Jax && has_host_spans(trace)) {

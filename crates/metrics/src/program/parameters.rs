@@ -2,7 +2,7 @@
 //!
 //! Counts decoder-only transformers without learned positions: embedding, blocks of attention and feed-forward (dense
 //! or mixture of experts) with norm vectors, a final norm, and the output embedding if it is not tied. The item tables
-//! of a recommender are added if given. Nothing is guessed: if a dimension is missing, there is no count.
+//! of a recommender are added if given. If a dimension is missing, there is no count, because crossprof does not guess.
 
 use facts::model_presets::{self, ModelPreset};
 use report::{LayerFreezing, ModelConfig, ParameterCounts};
@@ -170,7 +170,7 @@ mod tests {
         presets().into_iter().find(|preset| preset.name == name).unwrap().model
     }
 
-    /// The expected numbers are published by the models' authors. They are repeated here to check the table independently.
+    /// The models' authors published the expected numbers. They are repeated here to check the table independently.
     #[test]
     fn known_models_count_as_published() {
         let total = |name| parameter_counts(&preset(name)).map(|it| it.total_params);

@@ -117,8 +117,8 @@ fn decodes(step: &Step) -> bool {
     step.phase.is_some() && step.phase.as_deref() != Some(ServingPhase::Prefill.label())
 }
 
-/// Finds the longest part in which every decoding pass has nearly the largest number of requests. The part includes passes that
-/// only prefill if they are between two such decoding passes.
+/// Finds the longest part of the run in which every decoding pass has nearly the largest number of requests. The part
+/// includes passes that only prefill, if they are between two such decoding passes.
 fn steady(steps: &[Step]) -> Option<SteadyState> {
     let most = steps.iter().filter(|step| decodes(step)).filter_map(|step| step.requests).max()?;
     let is_full = |step: &Step| step.requests.is_some_and(|requests| requests as f64 >= STEADY * most as f64);

@@ -1,4 +1,4 @@
-//! Finds the op that makes one step longer than another: of all ops on the same device, its self time differs the most.
+//! Finds the op that makes one step longer than another: the op on the same device whose self time differs the most.
 
 use std::collections::BTreeMap;
 

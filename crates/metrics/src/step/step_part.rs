@@ -5,8 +5,8 @@ use report::STEP_PARTS;
 
 /// Activity of a device at an instant, or the cause if it is idle. Every instant of a step has exactly one part.
 ///
-/// Legends and columns use this order. It is also the order of precedence: if several kinds of work run at the same time, the
-/// time belongs to the first of their parts.
+/// Legends and columns use the order of this list. It is also the order of precedence: if several kinds of work run at
+/// the same time, the time belongs to the first of their parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepPart {
     /// At least one op computes.

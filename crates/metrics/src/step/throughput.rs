@@ -3,7 +3,7 @@
 use crate::step::steps::StepsTogether;
 use report::{ModelConfig, StepTiming, Throughput};
 
-/// Maximum number of samples or tokens per step. Larger values are typing errors.
+/// Maximum number of samples or tokens per step. Larger values are treated as typing errors.
 const MOST_PER_STEP: u64 = 1 << 53;
 
 /// Builds the throughput section. Steps per second need only the step time. Samples and tokens need the batch size,

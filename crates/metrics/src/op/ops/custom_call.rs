@@ -38,8 +38,9 @@ impl CustomCall {
         })
     }
 
-    /// Returns true if the profile's FLOPs and bytes of this call come from the author. If the program is unknown, returns true
-    /// if both values are present: an estimate contains both, while XLA's own numbers lack the bytes.
+    /// Returns true if the profile's FLOPs and bytes of this call come from the author. If the program is unknown,
+    /// returns true if both values are present, because only an author's estimate contains both. XLA's own numbers lack
+    /// the bytes.
     pub(super) fn is_counted(self, args: &Args) -> bool {
         let positive = |amount: Option<i64>| amount.is_some_and(|amount| amount > 0);
         let [flops, bytes] = [positive(args.flops.or(args.model_flops)), positive(args.bytes_accessed)];

@@ -1,5 +1,5 @@
-//! Finds the ops of asynchronous pairs. Their work lasts from the start of the first op to the end of the second, not
-//! only while it is dispatched. The trace records the cost of the work on both ops.
+//! Finds the ops of asynchronous pairs. The work of a pair lasts from the start of the first op to the end of the
+//! second, not only during the two ops. The trace records the cost of the work on both ops.
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)

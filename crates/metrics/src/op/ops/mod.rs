@@ -6,12 +6,12 @@
 //! ```
 //!
 //! An op is an HLO instruction of a program. On a TPU each event is an op, and the profile contains its cost. On a GPU
-//! the kernels name their instruction (`hlo_op`), and its cost is computed from the embedded HLO. Several kernels of
-//! one instruction form one row. Host events of the CPU backend work in the same way. A kernel that names no
+//! the kernels name their instruction (`hlo_op`), and the instruction's cost is computed from the embedded HLO. Several
+//! kernels of one instruction form one row. Host events of the CPU backend work in the same way. A kernel that names no
 //! instruction has a row under its own name.
 //!
-//! Not read: `Async XLA Ops`, which repeat `copy-start` and `copy-done` as spans in flight, and SparseCore planes,
-//! whose work runs in parallel to the TensorCore's.
+//! Two sources are not read. `Async XLA Ops` repeats `copy-start` and `copy-done` as spans in flight. SparseCore planes
+//! contain work that runs in parallel with the TensorCore's.
 
 mod columns;
 mod coverage;
@@ -82,7 +82,8 @@ pub struct Op {
     pub module: Text,
     /// XLA's category.
     pub category: Text,
-    /// Family of the op, which determines its colour. It follows from the kernel names if the category is only `custom-call`.
+    /// Family of the op, which determines the op's colour. The family follows from the kernel names if the category is
+    /// only `custom-call`.
     pub family: OpFamily,
     /// Name of the instruction, or of the kernel if there is no instruction.
     pub name: Text,
@@ -130,8 +131,8 @@ pub struct Op {
     pub data_type: Option<DataType>,
     /// True if the op was computed again to save memory. `None` if the op has neither name nor path.
     pub rematerialized: Option<bool>,
-    /// Correction of the number of occurrences, in billionths, because an edge of the window may cut some of them. See
-    /// [`Tally::missing`].
+    /// Correction of the number of occurrences, in billionths, because an edge of the window may cut some occurrences.
+    /// See [`Tally::missing`].
     pub missing: i64,
     /// Number of devices in use that the op ran on.
     pub devices: u32,
@@ -139,9 +140,9 @@ pub struct Op {
     pub over_host_link: bool,
     /// Phase of the training step that the op belongs to. [`Phase::Other`] if no program computes gradients.
     pub phase: Phase,
-    /// True for a fusion that contains ops of several phases. It is assigned to `phase` only.
+    /// True for a fusion that contains ops of several phases. All of the fusion is assigned to `phase`.
     pub is_mixed: bool,
-    /// Set for the ops of an asynchronous pair (`copy-start` and `copy-done`). They share the work of the pair.
+    /// Set for the ops of an asynchronous pair (`copy-start` and `copy-done`), which share the work of the pair.
     pub pair: Option<Pair>,
 }
 
@@ -159,16 +160,16 @@ pub struct Pair {
 }
 
 impl Op {
-    /// Returns the time during which the op's FLOPs were done and its bytes were moved: the time of all its occurrences or, for
-    /// an op of a pair, the time from start to end of each pair. Pairs that were cut off are assumed to take as long as the
-    /// others. Zero if no pair was found.
+    /// Returns the time during which the op's FLOPs were done and its bytes were moved: the time of all its occurrences
+    /// or, for an op of a pair, the time from start to end of each pair. Incomplete pairs are assumed to take as long
+    /// as the others. Zero if no pair was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
         Ps::new(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
     }
 
-    /// Returns true for a custom call whose cost is unknown. Rates, roofline and utilisation leave it out.
+    /// Returns true for a custom call whose cost is unknown. Rates, roofline and utilisation exclude such calls.
     pub fn is_uncosted_call(&self) -> bool {
         self.custom_call.is_some() && self.cost_source.is_none()
     }

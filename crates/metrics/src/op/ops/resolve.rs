@@ -21,7 +21,7 @@ struct OpKey {
     module: StrId,
     name: Text,
     detail: StrId,
-    /// Category of a copy, because the same kernel copies in all directions and the category distinguishes them.
+    /// Category of a copy. The same kernel copies in all directions, and the category distinguishes the directions.
     copy: Option<CategoryId>,
 }
 
@@ -149,7 +149,7 @@ impl Resolver<'_> {
     }
 
     /// Sets the category of an op with several kernels to the category of the kernels that take most of its time. For
-    /// example, attention whose workspace is cleared first is not a fill.
+    /// example, attention that clears its workspace first is not a fill.
     fn lead(&mut self, at: usize, name: StrId, args_id: ArgsId, tally: &Tally) {
         let category = self.categorizer.of(name, args_id);
         let text = self.category(category);
@@ -342,7 +342,7 @@ impl Resolver<'_> {
 }
 
 /// Counts the executions of each row's instruction. A library call launches several kernels per execution, some of them
-/// more than once, and the capture may cut the last execution short.
+/// more than once. In addition, the capture may cut the last execution short.
 ///
 /// ```text
 /// kernels of one op    Im3d2Col 39   gemm 40           40 executions, the first or last one cut

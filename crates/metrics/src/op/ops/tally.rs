@@ -28,8 +28,8 @@ pub struct Tally {
     /// Time during which the op waited for a copy of its operands or results, if the trace has such times.
     pub dma_stall: Ps,
     /// Correction of `count` for occurrences that an edge of the window cuts, in billionths. The cost of a part is
-    /// proportional to its length. An op that started before the window adds its part inside. An op that continues
-    /// after the window subtracts its part outside.
+    /// proportional to the part's length. For an op that started before the window, the part inside the window is
+    /// added. For an op that continues after the window, the part outside the window is subtracted.
     pub missing: i64,
     /// The last range of devices in use that the op ran on; see [`Tallies::earlier`].
     pub devices: DeviceRange,
@@ -105,7 +105,7 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Counts the ops of `trace` on all devices in use. Takes time linear in their number.
+    /// Counts the ops of `trace` on all devices in use. Takes time linear in the number of ops.
     pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
         let most = devices.most_distinct_ops(trace);
         let mut numbers: Numbering<(StrId, ArgsId)> = Numbering::with_capacity(most);

@@ -214,8 +214,8 @@ fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     assert_eq!(sums(&outline), sums(&tree));
 }
 
-/// XLA writes 0 FLOPs and 0 bytes for a custom call without an estimate, or the FLOPs of one iteration of its grid and
-/// 0 bytes. An author's estimate has both.
+/// For a custom call without an estimate, XLA writes 0 bytes, and either 0 FLOPs or the FLOPs of one iteration of its
+/// grid. An author's estimate has FLOPs and bytes.
 #[test]
 fn a_custom_call_costs_what_its_author_counted() {
     let mut b = TraceBuilder::new();
@@ -341,7 +341,7 @@ fn thousands_of_devices_are_counted_one_by_one() {
     }
 }
 
-/// The memory for an op's devices grows only with the number of gaps between them.
+/// The memory for the list of an op's devices grows only with the number of gaps between the devices.
 #[test]
 fn devices_that_follow_each_other_are_one_range() {
     let trace = of_devices(100);

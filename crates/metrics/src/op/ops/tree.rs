@@ -7,7 +7,8 @@
 //! by source     run > model.py > model.py:42 > fusion.3
 //! ```
 //!
-//! A node's time is the self time of the ops below it, so that children add up to their parent exactly.
+//! A node's time is the self time of the ops below it, so that the times of children add up to their parent's time
+//! exactly.
 
 use super::{Groups, Op, OpColumns, Ops, WorkTime};
 use base::{Ps, sort};
@@ -68,9 +69,9 @@ impl OpNode {
         (self.known + self.idle > Ps::ZERO).then(|| self.wasted + self.idle)
     }
 
-    /// Returns the used share of the judged time, from 0 to 1. The judged time is the idle time and the time of ops
-    /// whose cost is known. Returns `None` if the cost of no op is known, because the used share of their time is then
-    /// unknown.
+    /// Returns the used share of the judged time, from 0 to 1. The judged time consists of the idle time and the time
+    /// of ops whose cost is known. Returns `None` if the cost of no op is known, because the used share of the ops'
+    /// time is then unknown.
     pub fn utilization(&self) -> Option<f64> {
         let judged = self.known + self.idle;
         let can_tell = judged > Ps::ZERO && (self.known > Ps::ZERO || self.is_idle);
@@ -91,7 +92,8 @@ pub struct OpTree {
     pub nodes: Vec<OpNode>,
 }
 
-/// Function that returns the share of an op's time that it would need at the peaks, from 0 to 1. `None` if unknown.
+/// Function that returns the time that an op would need at the peaks, as a share of its actual time, from 0 to 1.
+/// `None` if unknown.
 pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl OpTree {
@@ -113,7 +115,7 @@ impl OpTree {
 
     /// Builds a tree for a chart. It contains the groups of the ops that pass the filter, or of all ops if there is no
     /// filter. Of the ops themselves, it contains only those that take at least `least_share` of the total time. FLOPs
-    /// and bytes are left out. Includes the time during which devices ran nothing only if there is no filter.
+    /// and bytes are left out. If there is no filter, the tree also includes the time during which devices ran nothing.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,

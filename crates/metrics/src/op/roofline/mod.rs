@@ -1,8 +1,8 @@
-//! Compares the ops of a run with the peaks of its devices: computes how close each op comes to the hardware's limits,
-//! and which resource limits it.
+//! Compares the ops of a run with the peaks of its devices. Computes how close each op comes to the hardware's limits,
+//! and which resource limits the op.
 //!
-//! Reads the op statistics and the stats of the device planes. The peaks come from the profile's stats of its device, or from
-//! the vendor's published numbers. If neither is known, nothing is guessed.
+//! Reads the op statistics and the stats of the device planes. The peaks come from the device's stats in the profile,
+//! or from the vendor's published numbers. If neither is known, crossprof does not guess.
 
 mod labels;
 mod peaks;
@@ -47,7 +47,7 @@ pub struct Roofline {
     pub utilization: Utilization,
     /// Utilisation of the matrix units and of the main memory's bandwidth in percent, from the TPU runtime's counters.
     pub counters: [Option<f64>; 2],
-    /// True for ops of a GPU: the cost of elementwise ops is in cycles.
+    /// True for ops of a GPU, because the cost of elementwise ops is then in cycles.
     gpu: bool,
     /// Names of the ops that multiply matrices although their category does not show it.
     products: FxHashSet<Text>,
@@ -160,8 +160,8 @@ fn counter(trace: &Trace, name: &str) -> Option<f64> {
     mean(&values.collect::<Vec<f64>>())
 }
 
-/// Returns true for loops, calls and branches. They contain ops with separate rows, and their cost is the cost of these
-/// ops.
+/// Returns true for loops, calls and branches. They contain ops with separate rows, and their cost is the cost of the
+/// contained ops.
 fn holds_others(category: &str) -> bool {
     matches!(category, "while" | "conditional" | "call")
 }

@@ -86,7 +86,8 @@ pub struct Peaks {
     pub device: String,
     /// The device in the facts, if it is known.
     pub facts: Option<&'static Device>,
-    /// Labels of other devices that are sold under the name in the profile. The device in `facts` is assumed.
+    /// Labels of other devices that are sold under the name in the profile. crossprof assumes that the device is the
+    /// one in `facts`.
     pub others: Vec<&'static str>,
     /// Dense arithmetic, in FLOP/s.
     pub rates: Rates,
@@ -248,8 +249,8 @@ fn unknown(facts: &'static Device) -> Peaks {
     }
 }
 
-/// Reads the peaks of a TPU from its stats. If the plane is a core, these are the peaks of one core, so the rates of
-/// the other types are scaled by the same factor.
+/// Reads the peaks of a TPU from its stats. If the plane is a core, its stats are the peaks of one core, so the rates
+/// of the other types are scaled by the same factor.
 fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     let peak = stats.number("peak_teraflops_per_second")? * 1e12;
     let mut rates = facts.map(|facts| facts.rates).unwrap_or_default();
@@ -279,11 +280,12 @@ fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     })
 }
 
-/// Computes the peaks of a GPU: the number of cores times their clock rate times the work of a core per cycle. Vendors publish
-/// lower peaks, for a clock rate that the chip can sustain. If the device is known, the published peaks take precedence.
+/// Computes the peaks of a GPU: the number of cores, times the clock rate, times the work of a core per cycle. Vendors
+/// publish lower peaks, for a clock rate that the chip can sustain. If the device is known, the published peaks take
+/// precedence.
 ///
-/// An AMD profile records half the bandwidth of the memory (one of the two transfers in a clock cycle), so the vendor's number
-/// takes precedence.
+/// An AMD profile records only half of the memory bandwidth (one of the two transfers in a clock cycle), so the
+/// vendor's number takes precedence.
 fn gpu(stats: &Stats<'_>, named: Option<&'static Device>) -> Option<Peaks> {
     let cores = stats.number("core_count")?;
     let cycles = cores * stats.number("clock_rate")? * 1e3;
@@ -327,7 +329,7 @@ fn nvidia_core(stats: &Stats<'_>) -> Option<&'static GpuCore> {
 }
 
 /// Returns AMD's ISA: the name in the profile without the features that may follow it (`gfx942:sramecc+`), or the ISA
-/// for the compute capability. The capability lacks the last digit, and 9.0 means both `gfx908` and `gfx90a`.
+/// for the compute capability. The compute capability lacks the last digit, so 9.0 means both `gfx908` and `gfx90a`.
 fn isa<'a>(stats: &'a Stats<'_>) -> &'a str {
     let name = stats.text("gpu_device_name").split(':').next().unwrap_or("");
     if name.starts_with("gfx") {

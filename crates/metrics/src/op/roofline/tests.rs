@@ -237,7 +237,7 @@ fn levels_of_a_tpus_memory_bound_too() {
     let (trace, devices) = device(&stats, &[("device_type_string", "TPU v6 Lite")]);
     let peaks = peaks(&trace, &devices, None).unwrap();
     let mut op = op("bf16", OpFamily::Matmul, Some(1e6), Some(2.2e9), 100);
-    // The op moves only few bytes of HBM, but half of the VMEM bytes that are possible in its time.
+    // The op moves only a few bytes of HBM, but half of the VMEM bytes that are possible in its time.
     op.memory = Some(MemoryBytes {
         hbm_read: 10_000_000,
         hbm_write: 6_000_000,

@@ -7,9 +7,9 @@
 //!        sum over devices of the length of the window
 //! ```
 //!
-//! For a program that computes everything in one data type, this equals the usual definition: model FLOPs of a step divided by
-//! step time, peak and number of devices. Ops that are recomputed to save memory are not part of the model's arithmetic, but
-//! HFU includes them.
+//! For a program that computes everything in one data type, this is the usual definition: model FLOPs of a step divided
+//! by step time, peak and number of devices. Ops that are recomputed to save memory are not part of the model's
+//! arithmetic, so MFU excludes them and HFU includes them.
 
 use super::Peaks;
 use crate::op::ops::{Op, Ops};
@@ -40,7 +40,7 @@ impl Default for Utilization {
     }
 }
 
-/// Seconds that arithmetic would take at the peak: the model's arithmetic, and all arithmetic.
+/// Time in seconds that the model's arithmetic, and all arithmetic, would take at the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Ideal {
     model: f64,

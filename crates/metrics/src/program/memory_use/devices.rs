@@ -73,7 +73,7 @@ fn of_programs(programs: &[&ProgramUse]) -> Option<DeviceMemory> {
     peak_bytes.is_some().then(|| DeviceMemory { source: "programs".to_owned(), peak_bytes, ..DeviceMemory::default() })
 }
 
-/// Completes the memory of a device: adds the capacity, if it is unknown, and the classes of the largest program that
+/// Completes the memory of a device. Adds the capacity, if it is unknown, and the classes of the largest program that
 /// fits.
 fn finished(
     mut usage: DeviceMemory,

@@ -5,7 +5,8 @@ use report::{LiveMemory, LiveMemoryKind, LiveMemoryLine};
 
 use memory::share;
 
-/// Maximum number of lines that the section lists. Nearly every program has fewer, so two profiles can be compared.
+/// Maximum number of lines that the section lists. Nearly every program has fewer lines, so that two profiles can be
+/// compared completely.
 const MOST_LINES: usize = 1_000;
 /// Maximum number of lines for which the section contains the call stack. A stack may take kilobytes.
 const MOST_STACKS: usize = 50;

@@ -1,9 +1,9 @@
 //! Measures the memory use of the devices. Reads the events of their allocators, the buffers of compiled programs,
 //! device memory profiles, and the texts of out-of-memory errors.
 //!
-//! An allocator records the used bytes but not their purpose. A program records the purpose of its buffers but not the
-//! rest of the memory. So a device's peak comes from its allocator, if the capture contains allocator events, and the
-//! classes come from the largest program that fits.
+//! An allocator records the used bytes but not their purpose. A program records the purpose of its own buffers only. So
+//! a device's peak comes from its allocator, if the capture contains allocator events. The classes come from the
+//! largest program that fits.
 
 mod absent;
 mod devices;

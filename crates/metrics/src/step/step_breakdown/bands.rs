@@ -6,8 +6,8 @@
 //! bands    [compute)-h[communicat.)-compile-|-host--[comp)     the causes of a gap are in the order of the parts
 //! ```
 //!
-//! The bands of each part add up exactly to that part of the step. Work is shown for the whole capture, idle time only inside
-//! steps, because its causes are unknown elsewhere.
+//! The bands of each part add up exactly to that part of the step. Work is shown for the whole capture. Idle time is
+//! shown only inside steps, because its causes are unknown elsewhere.
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,7 @@ pub struct StepEvent {
     pub part: StepPart,
     /// Start of the event inside the step. If a gap has several causes, all of them start with the gap.
     pub start: Ps,
-    /// Time of the event inside the step. For an op, without nested ops.
+    /// Time of the event inside the step. For an op, the time of nested ops is excluded.
     pub time: Ps,
     /// The op. For idle time, the op that ended the idle time, if there is one.
     pub op: Option<EventId>,

@@ -16,9 +16,9 @@
 //! cause               HHHHHOOOOOOOOOOOOOOOOOO                 host_bound until the call ends, then other
 //! ```
 //!
-//! Compilation and input explain idle time only before the launch, because later work of the host cannot have delayed the op.
-//! If the trace lacks the launch, they explain the time that they cover, and the rest is assigned to `other`. Causes that the
-//! device itself records (it waits for other devices) take precedence.
+//! Compilation and input explain idle time only before the launch, because later work of the host cannot have delayed
+//! the op. If the trace lacks the launch, compilation and input explain the time that they cover, and the rest is
+//! assigned to `other`. Causes that the device itself records (waits for other devices) take precedence.
 
 use super::launch_times::{DeviceLaunches, Launch};
 use crate::device::devices::{Device, Devices};
@@ -35,8 +35,8 @@ pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps::new(10_000_000);
 /// longer, the op waited for something else, such as work of another stream.
 const LONGEST_START: Ps = Ps::new(1_000_000_000);
 
-/// Events of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, or for its
-/// inputs.
+/// Events of a TPU's `XLA TraceMe` line during which a program waits for the other chips or for its inputs before it
+/// runs.
 const BARRIERS: [&str; 2] = ["barrier-cores", "dependency-wait"];
 
 /// Times that explain why a device is idle. They do not overlap.
@@ -168,7 +168,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// This is a separate function, because there may be millions of gaps: see [`blocks`](trace::in_blocks).
+    /// A separate function, because there may be millions of gaps: see [`blocks`](trace::in_blocks).
     #[inline(never)]
     fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
         if gap.clip(window).is_some() {

@@ -23,7 +23,7 @@ const LEAST_IDLE: f64 = 0.005;
 /// Maximum number of stalled steps for which the report names the host range. The steps with the most idle time come first.
 const MOST_STALLS: usize = 20;
 
-/// Minimum excess of a step's idle time over the mean for a stall, as a share of the step.
+/// A step is stalled if its idle time exceeds the mean by at least this share of the step.
 const LEAST_STALL: f64 = 0.05;
 
 /// Measures the hosts' activity during the idle time of the counted steps, or of the window if no step is counted. Also sets

@@ -2,8 +2,9 @@
 //!
 //! Reads the activity of the devices ([`DeviceTime`]) and of the hosts
 //! ([`host_times`](crate::host::host_threads::host_times)), and the times of launches. A step is its window on the
-//! device, start to start ([`Steps`]). If steps are unknown, or the user rejects the steps that were found, the active
-//! span of each device takes the place of a step. Sums are in picoseconds. Means are computed last.
+//! device, from its start to the start of the next step ([`Steps`]). If steps are unknown, or the user rejects the
+//! steps that were found, the active span of each device takes the place of a step. Sums are in picoseconds. Means are
+//! computed last.
 
 mod bands;
 mod events;
@@ -88,8 +89,8 @@ pub struct Breakdown {
     pub mean_of_device: Vec<Option<MeanPart>>,
     /// Mean over counted steps and their devices. `None` if nothing ran.
     pub mean: Option<MeanPart>,
-    /// Mean number of streams that run an op at the same time, over the times when at least one does and over all
-    /// devices. `None` if nothing ran.
+    /// Mean number of streams that run an op at the same time, over the times when at least one stream runs an op, and
+    /// over all devices. `None` if nothing ran.
     pub concurrency: Option<f64>,
     /// True if the trace contains launches of device work. If not, `host_bound` and `kernel_wait` are unknown.
     pub knows_launches: bool,
@@ -188,8 +189,8 @@ impl Breakdown {
         self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
     }
 
-    /// Returns false for a part that this run cannot have or that its trace does not show. Its time is 0 and
-    /// meaningless.
+    /// Returns false for a part that this run cannot have or that its trace does not show. The time of such a part is 0
+    /// and meaningless.
     pub fn measures(&self, part: StepPart) -> bool {
         match part {
             StepPart::HostBound | StepPart::KernelWait => self.knows_launches,

@@ -135,8 +135,8 @@ fn an_op_that_waits_long_after_a_late_launch_is_not_host_bound() {
     b.event(other, "k2", 1020, 5).correlation(2);
     b.event(stream, "k3", 4040, 10).correlation(3);
     let found = breakdown(&b.build());
-    // The gap before `k2` lasts 1,010 us and is due to the host. The gap before k3 begins at 1,025. It consists of 5 us of
-    // input before the call, 10 us of the call, and 3,000 us in which a launched kernel did not start.
+    // The gap before `k2` lasts 1,010 us and is due to the host. The gap before `k3` begins at 1,025 us. It consists of
+    // 5 us of input before the call, 10 us of the call, and 3,000 us in which a launched kernel did not start.
     assert_eq!(
         parts(&found.rows[0]),
         [

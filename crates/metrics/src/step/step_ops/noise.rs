@@ -1,7 +1,7 @@
 //! Measures how much the time of an op varies from step to step.
 //!
-//! Reads the counted steps of each device and the ops that start in them. The value of a step is the mean over the devices that
-//! ran it. Devices wait for each other, so they are not independent measurements.
+//! Reads the counted steps of each device and the ops that start in them. The value of a step is the mean over the
+//! devices that ran it. Devices wait for each other, so their times are not independent measurements.
 //!
 //! ```text
 //! step         |  0   |  1   |  2   |

@@ -1,13 +1,12 @@
 //! Finds step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's
 //! `ProfilerStep#i` (the decoder extracts the number from the name).
 //!
-//! Events inside an annotation (nested Python frames, kernel launches) may also have the annotation's `step_num`, so the
-//! annotation must be distinguished from them. The numbers of an annotation never repeat on a line. Among the names without
-//! repeated numbers, the annotation is the name that covers the most time.
+//! Events inside an annotation (nested Python frames, kernel launches) may also have the annotation's `step_num`, so
+//! the annotation must be distinguished from these events. The numbers of an annotation never repeat on a line. Among
+//! the names without repeated numbers, the annotation is the name that covers the most time.
 //!
-//! The numbers of some programs restart with each epoch, or never change. Their annotations still follow each other on
-//! a Python thread and cover more time than all numbered events inside them. Such annotations are steps without usable
-//! numbers.
+//! In some programs, the numbers restart with each epoch, or never change. If such annotations follow each other on a
+//! Python thread and cover more time than all numbered events inside them, they are steps without usable numbers.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -139,9 +138,9 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Returns the name that covers the most time, with one line for each host. If several names cover the same time, returns
-    /// the alphabetically first. The flag is true if the numbers of the name repeat. A name with repeated numbers must cover
-    /// more time than every name without repeated numbers.
+    /// Returns the name that covers the most time, with one line for each host. If several names cover the same time,
+    /// returns the first in alphabetical order. The flag is true if the numbers of the name repeat. A name with
+    /// repeated numbers must cover more time than every name without repeated numbers.
     fn best(mut self) -> Option<(String, bool, BTreeMap<u16, Vec<Mark>>)> {
         let mut best: Option<Best<'_>> = None;
         for (name, index) in std::mem::take(&mut self.names) {

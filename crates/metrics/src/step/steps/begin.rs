@@ -30,8 +30,8 @@ use trace::{Interval, IntervalSet, Trace};
 /// Moves the starts of one device's marks to the times when its host begins the steps (`annotated`, one entry per
 /// step). If earlier work still runs when the annotation of the first step begins, the step begins after that work.
 ///
-/// If the next annotation begins while the device still waits for the step, another thread feeds the device. Such an
-/// annotation is not used.
+/// If the next annotation begins while the device still waits for the step, another thread feeds the device. The next
+/// annotation is then not used.
 pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<Mark>], busy: &IntervalSet) {
     let begins: Vec<Option<Ps>> = annotated.iter().map(|mark| mark.map(|mark| mark.interval.start)).collect();
     for_each_wait(marks, |step, ended, first| {

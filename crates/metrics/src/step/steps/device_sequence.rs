@@ -1,11 +1,11 @@
-//! Finds steps from a sequence of ops that repeats on every device from its first op to its last. This is the last resort, if
-//! nothing else shows the steps.
+//! Finds steps from a sequence of ops that repeats on every device, from the device's first op to its last. Used as the
+//! last resort, if nothing else shows the steps.
 //!
 //! ```text
 //! device  a b b c  a b b c  a b b c  a b       the same four ops repeat; the last repeat is cut
 //! ```
 //!
-//! All ops of a device must follow the sequence. Layers of one step repeat too, but the ops before and after them do
+//! All ops of a device must follow the sequence. The layers of a step also repeat, but the ops before and after them do
 //! not. The trace does not show which op begins the sequence, so steps begin after the device's longest wait between
 //! two ops (median over the repeats).
 

@@ -39,8 +39,8 @@ pub(super) struct Flags {
 const COMPILE_SHARE: f64 = 0.1;
 /// A leading step is warm-up if it takes more than this many times the median.
 const SLOW_START: f64 = 1.5;
-/// Compilation is part of a usual step if the number of later steps that compile is more than this many times the
-/// number of other steps. We chose this limit.
+/// Compilation is part of a usual step if later steps that compile outnumber other steps by more than this factor. We
+/// chose this limit.
 const USUALLY_COMPILES: usize = 2;
 /// Maximum share of leading slow steps among all steps. If there are more, they are not warm-up. We chose a third as
 /// the limit.
@@ -157,8 +157,8 @@ fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> 
     flags
 }
 
-/// Returns true if devices waited in the first step, and never again because the host ran ahead of them. `median_us` is the
-/// usual duration.
+/// Returns true if devices waited only in the first step, because the host ran ahead of them afterwards. `median_us` is
+/// the usual duration.
 fn has_waited(steps: &[StepFacts], median_us: f64) -> bool {
     let Some((first, others)) = steps.split_first() else { return false };
     let complete: Vec<&StepFacts> = others.iter().filter(|step| !step.open).collect();
@@ -219,7 +219,7 @@ mod tests {
         // Its ops take longer.
         assert_eq!(marks(&steps(first(130.0, 11.0))), ".....");
         assert_eq!(marks(&steps(first(104.0, 5.0))), ".....");
-        // A loop that waits for its devices in another step may wait in each.
+        // A loop that waits for its devices in one later step may wait in every step.
         let waits = StepFacts { is_behind: false, ..behind };
         assert_eq!(marks(&[first(130.0, 31.0), behind, behind, waits, behind]), ".....");
         assert_eq!(marks(&[first(130.0, 31.0), behind, behind]), "...");

@@ -63,8 +63,8 @@ pub(super) struct HostSteps {
     pub spans: Annotations,
     /// Description of the spans (`calls of train_step`).
     pub marker: String,
-    /// True if `percent` is the share of the devices' busy time that the spans launch. Otherwise it is the share of the
-    /// devices' active span that they cover.
+    /// True if `percent` is the share of the devices' busy time that the spans launch. Otherwise, `percent` is the
+    /// share of the devices' active span that the spans cover.
     pub launches: bool,
     /// The share in percent.
     pub percent: f64,
@@ -258,9 +258,9 @@ fn is_api_call(name: &str) -> bool {
         .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase())))
 }
 
-/// Words in the names of steps and batches. The names of parts of a step have other words.
+/// Words in the names of steps and batches. They do not occur in the names of parts of a step.
 const STEP_WORDS: [&str; 6] = ["step", "iter", "execute", "decode", "prefill", "batch"];
-/// Words in the names of parts of a step, which are numbered too.
+/// Words in the names of parts of a step. Such parts are also numbered.
 const PART_WORDS: [&str; 4] = ["layer", "block", "stage", "micro"];
 
 /// Returns true for the names of steps and batches.
@@ -343,7 +343,7 @@ impl Seen<'_> {
 /// Returns the wanted spans of every name on every Python thread, except names whose spans nest in each other. A program's
 /// launch may be enclosed by a second span of its name. In that case the outer span is used.
 ///
-/// A name can have millions of spans. So the first pass only adds them up, and the second pass stores the spans of
+/// A name can have millions of spans. So the first pass only adds up the spans, and the second pass stores the spans of
 /// wanted names.
 fn spans(trace: &Trace, devices: &Devices, wanted: impl Fn(&Seen) -> bool) -> Vec<Candidate> {
     let python: Vec<bool> = trace.lines.iter().map(|line| may_run_python(trace, line)).collect();

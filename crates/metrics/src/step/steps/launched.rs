@@ -1,6 +1,6 @@
 //! Assigns device work to the step in which the host launched it, regardless of when a device runs it.
 //!
-//! A device runs behind its host, so work of step 4 may still run when the host annotates step 5:
+//! A device runs behind its host, so the work of step 4 may still run when the host annotates step 5:
 //!
 //! ```text
 //! host     [train 4      ][train 5      ][train 6      ]

@@ -160,13 +160,13 @@ pub struct Steps {
     remarks: Remarks,
 }
 
-/// Reasons why better sources gave no steps, and the evidence for the chosen source.
+/// Reasons why sources of higher precedence gave no steps, and the evidence for the chosen source.
 #[derive(Clone, Debug, Default)]
 struct Remarks {
     /// Reason why the runs of the most expensive module are not steps.
     modules: Option<String>,
-    /// A share in percent, with a flag. If the flag is true, it is the share of device work that the host's spans launch. If
-    /// not, it is the share of time that these spans cover.
+    /// A share in percent, with a flag. If the flag is true, the share of device work that the host's spans launch. If
+    /// not, the share of time that these spans cover.
     host_share: Option<(f64, bool)>,
     /// Number of ops in the steps over all devices, and the number of those whose launch is not in the trace.
     by_time: Option<[u64; 2]>,

@@ -2,7 +2,7 @@
 //!
 //! Reads the `XLA Modules` line of a device. If devices have none (CPU backend), reads the ops that have both
 //! `hlo_module` and `run_id`. GPU kernels name their module but not its run. Nothing reliable distinguishes one run
-//! from the next, so they give no runs.
+//! from the next, so no runs are found on GPUs.
 
 use std::collections::BTreeMap;
 

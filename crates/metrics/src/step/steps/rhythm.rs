@@ -7,7 +7,7 @@ use crate::device::devices::Device;
 use base::sort;
 use trace::{Interval, IntervalSet, Trace};
 
-/// A time and the median are treated as similar if they differ by at most this factor. We chose this limit because
+/// A time is treated as similar to the median if the two differ by at most this factor. We chose this limit because
 /// pauses and warm-up are longer.
 const FACTOR: f64 = 2.0;
 /// Minimum share of a loop's iterations that must have the usual number of ops. We chose this limit.

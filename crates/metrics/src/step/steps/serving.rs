@@ -21,8 +21,8 @@ use base::sort;
 use facts::{FORWARD_PASS, ServedBatch, ServingPhase};
 use trace::{EventKind, Interval, LineId, LineKind, Trace};
 
-/// Maximum number of passes per annotated step for which the passes are the steps. We chose this limit. With more
-/// passes, the annotations are the steps, for example in reinforcement learning.
+/// The passes are the steps if there are at most this many passes per annotated step. With more passes, the annotations
+/// are the steps, for example in reinforcement learning. We chose this limit.
 const PASSES_PER_ANNOTATION: f64 = 1.5;
 
 /// Forward passes of an inference engine.

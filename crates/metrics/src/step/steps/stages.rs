@@ -1,5 +1,5 @@
-//! Finds the steps of a pipeline whose stages run programs of their own: the repetitions of the order in which the first
-//! stage runs its programs. No program of a stage is a step, because each runs once per microbatch.
+//! Finds the steps of a pipeline whose stages run programs of their own: each repetition of the order of programs on
+//! the first stage is a step. A single program run is not a step, because each program runs once per microbatch.
 
 use super::Mark;
 use super::align::Aligned;

@@ -60,8 +60,8 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// Returns the number of ended steps of all devices per second of the time when at least one such step runs.
-    /// Returns `None` if no step ended, or if devices run their steps together.
+    /// Returns the number of ended steps per second, over all devices and over the time when at least one such step
+    /// runs. Returns `None` if no step ended, or if devices run their steps together.
     pub fn steps_per_sec(&self) -> Option<f64> {
         (self.running > Ps::ZERO && self.together != StepsTogether::StepsTogether)
             .then(|| self.ended as f64 / (self.running.as_us() / 1e6))

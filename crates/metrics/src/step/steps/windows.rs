@@ -12,8 +12,7 @@ use trace::{Interval, Trace};
 pub struct StepWindow {
     /// Time from the start of the step to the next step's start.
     pub interval: Interval,
-    /// True if the end of the step is unknown. The interval then ends with the step's own mark, and the true length is
-    /// unknown.
+    /// True if the end of the step is unknown. The interval then ends with the step's own mark.
     pub open: bool,
     /// Ops that the host launched in the step, regardless of when they ran. `None` if device work cannot be connected
     /// with launches.

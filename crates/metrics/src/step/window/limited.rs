@@ -6,8 +6,9 @@
 //! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and is counted once, at its start
 //! ```
 //!
-//! Sums over the remaining ops equal the busy time in the window exactly. Events keep their indices. Events that an
-//! edge cuts have other times in a copy of the trace, which shares all other blocks of events.
+//! Sums over the remaining ops are exactly the busy time in the window. Events keep their indices. A copy of the trace
+//! contains the changed times of the events that an edge cuts. The copy shares all other blocks of events with the
+//! original.
 
 use std::sync::Arc;
 

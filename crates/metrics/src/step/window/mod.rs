@@ -6,11 +6,11 @@
 //! active            |========================================|      first op to last op
 //! ```
 //!
-//! All sections, tables, pages and findings use the same window. By default, it consists of the counted steps of each device
-//! or, if steps are unknown, of the active span of each device. The user can choose another window. Steps are found and judged
-//! first, in the whole capture. Then everything else is measured inside the window ([`Limited`]): the time of an op is the time
-//! that it takes inside the window, and an op is counted if it starts inside the window. Values that cover the whole capture by
-//! their nature (compilation, the list of all steps, losses) are documented as such.
+//! All sections, tables, pages and findings use the same window. By default, it consists of the counted steps of each
+//! device or, if steps are unknown, of the active span of each device. The user can choose another window. Steps are
+//! found and judged first, in the whole capture. Then everything else is measured inside the window ([`Limited`]): the
+//! time of an op is the time that it takes inside the window, and an op is counted if it starts inside the window. Some
+//! values always cover the whole capture (compilation, the list of all steps, losses). Their documentation says so.
 
 mod limited;
 mod section;
@@ -51,9 +51,9 @@ pub struct Window {
     pub ends: Option<(String, String)>,
 }
 
-/// Returns the steps that a choice includes: the steps that it names, or the steps inside its range. Returns `None` if the
-/// choice leaves the selection to the judgement of the steps. `given` is the user's number of steps. Returns a warning with the
-/// reason if the choice is impossible.
+/// Returns the steps that a choice includes: the steps that it names, or the steps inside its range. Returns `None` if
+/// the choice does not select steps itself, so that the counted steps are used. `given` is the user's number of steps.
+/// Returns a warning with the reason if the choice is impossible.
 pub fn chosen_steps(
     choice: &WindowChoice,
     devices: &Devices,
