@@ -66,8 +66,8 @@ impl<T: Fields> Fields for BTreeMap<String, T> {
 }
 
 /// Returns the meaning of the field at a path of `T`, for example `steps[].name` or
-/// `kernels.kernels_by_category.*.count`. Use it in constants: an unknown path then fails to compile, and the program
-/// contains only the texts that it uses.
+/// `kernels.kernels_by_category.*.count`. Use this function in constants: an unknown path then fails to compile, and
+/// the program contains only the texts that it uses.
 ///
 /// # Panics
 /// If there is no such field.

@@ -240,7 +240,7 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Strips the return type and the namespaces of a C++ kernel. They are similar for all kernels. For example,
+/// Strips the return type and the namespaces of a C++ kernel. These parts are similar for all kernels. For example,
 /// `void at::native::(anonymous namespace)::softmax<float>(float*)` becomes `softmax<float>(float*)`. Returns `None`
 /// for other names.
 fn kernel(name: &str) -> Option<String> {

@@ -12,9 +12,9 @@ pub struct Collective {
     /// Number of devices in the largest group. `None` if the module does not record it, and for permutes, sends and
     /// receives.
     pub group_size: Option<u32>,
-    /// Members of each group. `None` if the module does not list them. Depending on the module, they are replicas,
-    /// partitions or devices ([`Module::devices`]). In the usual program with one process and many devices, they are
-    /// devices.
+    /// Members of each group. `None` if the module does not list them. Depending on the module, the members are
+    /// replicas, partitions or devices ([`Module::devices`]). They are devices in the usual program, with one process
+    /// and many devices.
     pub replica_groups: Option<Vec<Vec<u32>>>,
     /// Bytes of the operands, on one device.
     pub operand_bytes: u64,

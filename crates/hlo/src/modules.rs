@@ -150,7 +150,7 @@ impl Modules {
         self.with_bytes().map(|(proto, name, module)| (proto.host, proto.program_id, name, &**module))
     }
 
-    /// Returns all modules with the bytes that they are read from, in file order. Each is read when the iterator
+    /// Returns all modules with the bytes that they are read from, in file order. Each module is read when the iterator
     /// reaches it.
     pub fn with_bytes(&self) -> impl Iterator<Item = (&HloProto, &str, &Arc<Module>)> {
         let all = self.protos.iter().zip(&self.parsed);

@@ -9,9 +9,9 @@
 //! }
 //! ```
 //!
-//! The text contains everything that [`Module`] contains. Constants with several elements are written as `{...}`, as XLA
-//! writes large constants. It omits control dependencies, random-number settings and settings of the module that only a
-//! compiler needs.
+//! The text contains everything that [`Module`] contains. Constants with several elements are written as `{...}`, as
+//! XLA writes large constants. The text omits control dependencies, random-number settings and settings of the module
+//! that only a compiler needs.
 
 use std::fmt::Write as _;
 

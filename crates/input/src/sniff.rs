@@ -74,8 +74,8 @@ pub enum Format {
 }
 
 /// Detects the kind of a file from its first bytes. `complete` means that the file has no more bytes. Returns `None` if
-/// more bytes are needed. More bytes are needed only for JSON, whose decisive key may come late, and if there are fewer
-/// than `HEAD_BYTES` bytes.
+/// more bytes are needed. This is only possible for JSON, whose decisive key may come late, and for fewer than
+/// `HEAD_BYTES` bytes.
 pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if head.is_empty() {
         return complete.then_some(Format::Empty);

@@ -8,8 +8,8 @@ use report::{ModelConfig, SourceFile};
 pub struct Settings {
     /// Number of steps. Overrides the number found in the trace.
     pub num_steps: Option<u64>,
-    /// Device that provides the peaks. Overrides the profile's device. It is a key of the facts, a name from a profile or a TPU
-    /// slice: see `facts::devices::chosen`.
+    /// Device that provides the peaks. Overrides the profile's device. The text is a key of the facts, a name from a
+    /// profile or a TPU slice: see `facts::devices::chosen`.
     #[serde(default)]
     pub device: Option<String>,
     /// Dimensions of the model. Each given field overrides the field of the sidecar file.

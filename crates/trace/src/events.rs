@@ -390,8 +390,8 @@ impl Events {
         self.rows.take_full().map(RowBlock)
     }
 
-    /// Frees all memory that can be freed while more events arrive. Counts still include the freed events. It suits decoders
-    /// that need only a few of the events.
+    /// Frees all memory that can be freed while more events arrive. Counts still include the freed events. Decoders
+    /// that need only a few of the events call it.
     pub fn forget(&mut self) {
         self.rows.take_full().for_each(drop);
         self.columns = SparseColumns::default();

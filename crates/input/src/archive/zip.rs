@@ -1,4 +1,4 @@
-//! Reads zip as a stream, entry by entry from the local headers. The directory at the end of the archive is not needed,
+//! Reads zip as a stream, entry by entry from the local headers. The directory at the end of the archive is not used,
 //! because it arrives last in a stream.
 //!
 //! ```text

@@ -1,8 +1,8 @@
 //! Collects all details of selected events in a Chrome trace: their `args` and all members except name, time and
 //! thread.
 //!
-//! The index of an event is known only when the event is stored: at once, after the file's first events have determined
-//! the clock, or at the end of a pair. Until that time, the text of events that may be selected is stored:
+//! An event's index is known only when the event is stored. This happens at once, after the file's first events have
+//! determined the clock, or at the end of a pair. Until then, the text of events that may be selected is kept:
 //!
 //! ```text
 //! {"ph":"B",...,"args":{"a":1}}   kept                     {"ph":"E",...,"args":{"b":2}}   placed: a and b

@@ -74,7 +74,7 @@ fn device_kind(capture: &Map<String, Value>) -> String {
     text("kind").filter(|_| text("platform") != Some("cpu")).unwrap_or_default().to_owned()
 }
 
-/// Returns the places of the TPU chips of all hosts, `id slice x,y,z` each, separated by `;`.
+/// Returns the places of the TPU chips of all hosts: `id slice x,y,z` for each chip, separated by `;`.
 fn device_places(capture: &Map<String, Value>) -> String {
     let places = capture.get("devices").and_then(|it| it.get("places")).and_then(Value::as_array);
     places.into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(";")

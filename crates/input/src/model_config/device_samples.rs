@@ -1,6 +1,6 @@
 //! Samples of power, clocks and temperature of GPUs, taken during a capture by `_power.py` in `python/crossprof`.
 //!
-//! They become counters of the devices in the trace, on its time axis, and the limits become stats of the devices.
+//! The samples become counters of the devices, on the trace's time axis. The limits become stats of the devices.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

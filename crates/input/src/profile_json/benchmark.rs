@@ -57,7 +57,7 @@ struct Around {
 }
 
 impl Around {
-    /// Returns the properties for an object inside, whose name is `key` (`4gpu`). The object's own values come first.
+    /// Returns the properties for the inner object with the name `key` (`4gpu`). The object's own values come first.
     fn inside(&self, key: &str, object: &Map<String, Value>) -> Around {
         let facts = facts_of_folder(key).unwrap_or_default();
         let count = |key: &str| object.get(key).and_then(Value::as_u64).filter(|&count| count > 0);

@@ -4,10 +4,10 @@
 //! XEvent { metadata_id -> "dram__bytes_read.sum", offset_ps: 500000000, stats { double_value: 12503552 } }
 //! ```
 //!
-//! The profiler writes them for a GPU if the option `gpu_pm_sample_counters` is set, and for a TPU if options for power,
-//! temperature or periodic samples are set. They become values over time, like the counters of a Chrome trace. Readings of a
-//! chip's hardware counters (`tpu_perf_counters`) name the counter by its id and have a value of the kind `counter_value`. They
-//! remain events, on any line.
+//! The profiler writes samples for a GPU if the option `gpu_pm_sample_counters` is set, and for a TPU if options for
+//! power, temperature or periodic samples are set. Samples become values over time, like the counters of a Chrome
+//! trace. Readings of a chip's hardware counters (`tpu_perf_counters`) name the counter by its id and have a value of
+//! the kind `counter_value`. Such readings remain events, on any line.
 
 use super::losses::XPlaneLoss;
 use super::stats::{RawValue, Stat};

@@ -36,7 +36,7 @@ impl Known {
         (met_on == line.get().wrapping_add(1)).then_some(kind)
     }
 
-    /// Forgets all events, because a line turned out to have chip times. Its events of one kind then differ.
+    /// Forgets all events, because a line turned out to have chip times. Events of one kind on that line then differ.
     pub fn forget(&mut self) {
         self.kinds.fill((0, 0));
     }

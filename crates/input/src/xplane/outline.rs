@@ -10,8 +10,8 @@
 //! ```
 //!
 //! An [`Outliner`] returns the range of bytes that it needs next, and the caller reads them in any way. A plane that is
-//! damaged, cut or has too many parts gets no outline. It is buffered and decoded as a whole, like a plane in an
-//! archive.
+//! damaged, cut or has too many parts gets no outline. Such a plane is buffered and decoded as a whole, like a plane in
+//! an archive.
 
 use std::ops::Range;
 

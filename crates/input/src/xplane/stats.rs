@@ -217,8 +217,8 @@ impl<'a> RawValue<'a> {
     }
 }
 
-/// Returns the number of members in the first group of a `DcnCollectiveInfoProto`. Its fields are 2 groups, each with its
-/// endpoints in field 1, and 3 pairs of a source and a destination.
+/// Returns the number of members in the first group of a `DcnCollectiveInfoProto`. Field 2 of the message contains
+/// groups, each with its endpoints in field 1. Field 3 contains pairs of a source and a destination.
 fn dcn_group_size(message: &[u8]) -> Option<i64> {
     let (mut reader, mut group) = (Reader::new(message), None);
     while let Some(field) = reader.field().ok()? {

@@ -1,5 +1,5 @@
-//! Finds out-of-memory reports in the lines of a log. It searches each line for markers, so any prefix that other
-//! programs add (times, names of hosts and processes) is ignored.
+//! Finds out-of-memory reports in the lines of a log. The search looks for markers in each line, so any prefix that
+//! other programs add (times, names of hosts and processes) is ignored.
 
 use super::numbers::{behind, size_behind};
 use super::shape::array;

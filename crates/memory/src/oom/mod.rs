@@ -9,8 +9,8 @@
 //! PyTorch    CUDA out of memory. Tried to allocate 1.95 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.21 GiB is free.
 //! ```
 //!
-//! The text rounds sizes to three or four digits. The exact size follows from a buffer's shape. It is used if it rounds
-//! to the size in the text. Only the largest buffers are listed.
+//! The text rounds sizes to three or four digits. The exact size follows from a buffer's shape. The exact size is used
+//! if it rounds to the size in the text. Only the largest buffers are listed.
 
 mod lines;
 mod merge;

@@ -8,7 +8,7 @@ use trace::Trace;
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
 /// A marker and the event before it on its thread are treated as adjacent if the time between them is at most this.
-/// Between adjacent events there is only the return from a function. It takes about a microsecond.
+/// Between adjacent events there is only the return from a function. The return takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
 /// The last event that ended before a marker on its thread.

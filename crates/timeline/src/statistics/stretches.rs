@@ -11,9 +11,9 @@
 //! read           (  events  )(    sums     )(e. )
 //! ```
 //!
-//! A stretch has so many events of each kind that the sums take at most 1.2 bytes per event. The order of the events by kind,
-//! which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds, or without a pause in time to end them, are
-//! not stored. Their events are read individually.
+//! A stretch has so many events of each kind that the sums take at most 1.2 bytes per event. The order of the events by
+//! kind, which percentiles need, raises this limit to 3.2 bytes. Stretches with too many kinds, or without a pause in
+//! time to end them, are not stored. Their events are read individually.
 
 use std::sync::OnceLock;
 
