@@ -46,8 +46,8 @@ fn random(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     Work { transcendentals: instruction.shape.elements(), ..moves::default(analysis.module, instruction) }
 }
 
-/// Counts a concatenation of arrays. A concatenation computes nothing, but on GPUs, XLA counts six cycles per element for
-/// selecting the operand. If the operands' borders are not at multiples of a warp, it counts 400 cycles.
+/// Counts a concatenation of arrays. A concatenation computes nothing, but on GPUs, XLA counts six cycles per element
+/// for selecting the operand. If the operands' borders are not at multiples of a warp, XLA counts 400 cycles.
 fn concatenate(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     let bytes = moves::default(analysis.module, instruction);
     if !analysis.conventions.is_gpu() {

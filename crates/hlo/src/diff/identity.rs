@@ -108,8 +108,8 @@ fn sharding(own: &Attributes) -> u64 {
     if own.sharding.is_empty() && shardy == 0 { 0 } else { mix(hash(&own.sharding), shardy) }
 }
 
-/// Returns the hash of the frontend attributes that describe the sharding if `of_sharding` is true, and otherwise the hash
-/// of all other frontend attributes. The order of the attributes does not matter.
+/// If `of_sharding` is true, returns the hash of the frontend attributes that describe the sharding. Otherwise, returns
+/// the hash of all other frontend attributes. The order of the attributes does not matter.
 fn frontend(own: &Attributes, of_sharding: bool) -> u64 {
     let chosen = own.frontend_attributes.iter().filter(|(name, _)| is_of_sharding(name) == of_sharding);
     chosen.fold(0, |sum, attribute| sum.wrapping_add(hash(attribute)))

@@ -238,9 +238,9 @@ fn dcn_group_size(message: &[u8]) -> Option<i64> {
     group
 }
 
-/// Adds up the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. The fields of each entry are 1 operation
-/// (1 read, 2 write), 2 memory space (1 HBM, 2 CMEM, 3 VMEM) and 3 bytes. Returns `None` if the message contains none of
-/// these or is damaged.
+/// Adds up the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. Each entry contains the operation
+/// (field 1: 1 read, 2 write), the memory space (field 2: 1 HBM, 2 CMEM, 3 VMEM) and the bytes (field 3). Returns
+/// `None` if the message contains none of these or is damaged.
 fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
     let mut memory = MemoryBytes::default();
     let mut reader = Reader::new(message);

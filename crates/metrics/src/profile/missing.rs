@@ -107,8 +107,8 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     is_some.then(|| warning(WarningCode::StepsWithoutOps, missing, message))
 }
 
-/// Counts the launch calls of a GPU that started no op. Considers only calls whose name started ops elsewhere in the
-/// capture.
+/// Counts the launch calls of a GPU that started no op. Considers only calls to functions that started ops elsewhere in
+/// the capture.
 fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) -> Option<Warning> {
     if captured.platform != Some(Platform::Gpu) || calls.is_empty() {
         return None;

@@ -30,8 +30,8 @@ pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     })
 }
 
-/// Returns true if the host tracer was on: a host thread has a span that is not an op, a frame of the Python tracer or
-/// a GPU driver call.
+/// Returns true if the host tracer was on: a host thread has a span that is neither an op, nor a frame of the Python
+/// tracer, nor a GPU driver call.
 pub(crate) fn has_host_spans(trace: &Trace) -> bool {
     trace.events.kinds().iter().any(|kind| {
         let is_host = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::Host);

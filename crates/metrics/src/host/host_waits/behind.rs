@@ -145,7 +145,7 @@ fn for_each_span(
             continue;
         }
         let feeds = feeding.contains(&at);
-        // A Python thread that feeds no device only watches, such as a progress bar or a logger.
+        // A Python thread that feeds no device only watches. Examples are the threads of progress bars and loggers.
         let watches = !feeds && thread_role(trace.text(line.name)) == HostRole::Python;
         for_each_self_kind(trace, events, |kind, interval| {
             let (Some(role), Some(event)) = (roles.get(kind).copied().flatten(), kinds.get(kind)) else { return };

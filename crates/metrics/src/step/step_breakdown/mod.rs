@@ -62,7 +62,8 @@ pub struct StepRow {
     pub lag: Option<Ps>,
     /// Ops that the host launched in the step.
     pub launched: Option<Launched>,
-    /// Time during which a thread of the host does anything but wait. `None` if the trace has no host thread.
+    /// Time during which at least one thread of the host runs something other than a wait. `None` if the trace has no
+    /// host thread.
     pub host_busy: Option<Ps>,
     /// True if no later step ended this step on this device.
     pub open: bool,

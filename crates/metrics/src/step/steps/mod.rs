@@ -14,11 +14,11 @@
 //!
 //! The user's own count is applied afterwards (`report`).
 //!
-//! A step lasts from its start to the next step's start *on the same device*. The host annotation is not used as its
-//! duration, because it covers only the dispatch of asynchronous work. The starts of a step on two devices may be more
-//! than a step apart. A step starts when the host begins it, but not before the end of the previous step's ops and not
-//! after its own first op (`begin`). Device work belongs to the step that launched it, regardless of when it runs
-//! (`launched`).
+//! A step lasts from its start to the next step's start *on the same device*. The duration of the host annotation is
+//! not used, because the annotation covers only the dispatch of asynchronous work. The starts of a step on two devices
+//! may be more than a step apart. A step starts when the host begins it, but not before the end of the previous step's
+//! ops and not after its own first op (`begin`). Device work belongs to the step that launched it, regardless of when
+//! it runs (`launched`).
 //!
 //! ```text
 //! host     [train 0]  [train 1]  [train 2]
