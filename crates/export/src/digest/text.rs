@@ -49,8 +49,12 @@ pub(super) fn render(digest: &Digest) -> String {
     let next = digest.next.iter().map(|it| format!("{}  # {}", it.command, it.gives));
     list("Next (CAPTURE is the path that was read):", next.collect());
     if !digest.left_out.is_empty() {
-        let counts =
-            digest.left_out.iter().map(|(list, number)| format!("{} {}", count(*number), list.replace('_', " ")));
+        let counts = digest.left_out.iter().map(|(list, &number)| match list.as_str() {
+            "rules_not_checked" => format!("{} not checked", counted(number, "rule")),
+            "not_measured" => format!("{} not measured", counted(number, "number")),
+            "next" => counted(number, "next command"),
+            list => counted(number, list.strip_suffix('s').unwrap_or(list)),
+        });
         lines.push(format!("Left out: {}.", counts.collect::<Vec<_>>().join(", ")));
     }
     lines.push(String::new());

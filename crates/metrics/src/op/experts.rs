@@ -177,9 +177,7 @@ fn judged(
         (Some(_), _) => (Confidence::Medium, "The ops of experts take equally long on all devices.".to_owned()),
         _ => {
             let evidence = match tokens {
-                Some(_) => {
-                    "All experts have the same shapes: they are padded to a capacity, or the routing is even."
-                }
+                Some(_) => "All experts have the same shapes: they are padded to a capacity, or the routing is even.",
                 None => "The times of individual experts are known, but not their tokens.",
             };
             (Confidence::Low, evidence.to_owned())
