@@ -197,7 +197,7 @@ test("columns are chosen by their headings, and a filter without matches explain
     await field.fill(filter);
     await until(`why nothing passes ${filter}`, async () => pattern.test(await why.innerText()));
   };
-  await says("longest > 30000 s", /No row passes longest>30000s: Longest goes from .* to .* [mµ]?s\./);
+  await says("longest > 30000 s", /No row passes longest>30000s: Longest ranges from .* to .* [mµ]?s\./);
   await says("longest>30days", /is a time\. Give it in ps, ns, us, ms, s, min or h\./);
   await says("self>1ms", /There is no column self in this table\. Did you mean .*self_time_us/);
   await says("bound:HBM", /There is no column bound in this table\. Did you mean Bound by \(bound_by\)/);

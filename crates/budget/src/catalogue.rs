@@ -112,7 +112,7 @@ impl Catalogue {
         Err(Error::new(path.whole_span(), message))
     }
 
-    /// Returns the path of the entries that `path` counts. The path of a list or map represents all of its entries.
+    /// Returns the path of the entries that `count(path)` counts. If `path` is a list or map, these are all of its entries.
     ///
     /// # Errors
     ///

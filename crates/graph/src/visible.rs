@@ -272,7 +272,8 @@ fn results(source: Source<'_>, tree: &Tree, from: (usize, u32), out: &mut Vec<u3
     }
 }
 
-/// Returns the unit that receives an operand: the unit itself, or a parameter of the computation that it calls.
+/// Returns the unit that receives an operand of a unit: this unit or, if it calls a computation, the matching parameter of
+/// that computation.
 fn parameter(source: Source<'_>, tree: &Tree, unit: u32, place: usize) -> Option<u32> {
     let mut at = unit;
     // One step is enough, because a parameter calls nothing.

@@ -68,7 +68,7 @@ pub struct Decoder {
     expected: u64,
     /// Outlines of the member's large planes, in case the member is an xplane.
     outlines: Vec<Outline>,
-    /// The events to watch for, until the format is known.
+    /// The events to watch for. They are kept here until the format is known, and then passed to that format's decoder.
     watch: Option<Watch>,
     state: DecoderState,
 }

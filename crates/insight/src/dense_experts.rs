@@ -1,4 +1,4 @@
-//! Each expert computes all tokens, although each token is sent to few experts.
+//! Every expert processes every token, although each token is sent to few experts.
 //!
 //! A mixture of experts chooses only a few experts for each token (`top_k` of the router's scores). If the program still
 //! multiplies all tokens by the weights of all experts, and only then multiplies the results by the (mostly zero) gates, most
@@ -31,7 +31,7 @@ use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "dense_experts",
-    title: "Each expert computes all tokens",
+    title: "Every expert processes every token",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -82,7 +82,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let Routing { experts, chosen, tokens } = &found.routing;
     let message = format!(
-        "Each of {} tokens is sent to {} of {} experts, but all experts compute all tokens. Their matrix products take {} of the op \
+        "Each of {} tokens is sent to {} of {} experts, but every expert processes every token. Their matrix products take {} of the op \
          time; the largest is {}. Computing only the chosen experts would need {} of these products.",
         format::count(tokens.iter().product()),
         format::count(*chosen),
@@ -253,7 +253,7 @@ mod tests {
         let found = finding(steps(400, "512", "2"), &RULE);
         let title = "Experts that were not chosen take 30.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
-        let start = "Each of 512 tokens is sent to 2 of 8 experts, but all experts compute all tokens.";
+        let start = "Each of 512 tokens is sent to 2 of 8 experts, but every expert processes every token.";
         assert!(found.message.starts_with(start), "{}", found.message);
         assert!(found.message.contains("take 40.0 % of the op time; the largest is dot."), "{}", found.message);
         assert!(found.message.ends_with("would need 25.0 % of these products."), "{}", found.message);

@@ -102,7 +102,7 @@ pub const UNEVEN_LAYER_PERCENT: f64 = 20.0;
 /// Minimum time that a slow layer must lose for the rule to fire, as a share of the op time in percent. We chose this
 /// limit because a smaller loss is not worth a search.
 pub const UNEVEN_OF_OPS_PERCENT: f64 = 1.0;
-/// Minimum used share of a device's memory that is nearly full, percent (JAX guide: peak memory below 90 %).
+/// From this share in use, a device's memory counts as nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// Share of a program's peak memory that a change could save, percent. We chose these limits because they make room for
 /// a batch that is a tenth or a third larger.

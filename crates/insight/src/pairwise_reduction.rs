@@ -82,7 +82,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Finds the instruction in an op's fusion that combines two broadcasts. A reduction must sum an array of their size.
+/// Finds the instruction in an op's fusion that combines two broadcasts. The fusion must also reduce an array of
+/// the same size.
 fn pairs<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Pairs<'a>> {
     let (module, fusion) = numbers.instruction(op)?;
     let fused = module.instructions_of(module.called(fusion, 0).filter(|_| fusion.is("fusion"))?);

@@ -1,4 +1,4 @@
-//! The gradients of single examples are stored.
+//! Per-example gradients are written to memory.
 //!
 //! `jax.vmap(jax.grad(loss))` computes a gradient of all weights for each example. XLA writes all of them to memory before it
 //! reduces them, for example to clip each gradient's norm (differentially private training), or to take their mean.
@@ -25,7 +25,7 @@ use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "per_example_gradients",
-    title: "The gradients of single examples are stored",
+    title: "Per-example gradients are written to memory",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };

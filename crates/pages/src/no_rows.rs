@@ -35,7 +35,7 @@ pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) 
         (Some(least), Some(most)) => match number(least).zip(number(most)) {
             Some((least, most)) => {
                 let [least, most] = [least, most].map(|value| unit::short(value, column.unit));
-                format!("{said}: {title} goes from {least} to {most}.")
+                format!("{said}: {title} ranges from {least} to {most}.")
             }
             None => format!("{said}."),
         },
@@ -58,7 +58,7 @@ mod tests {
         let row = |name: &str, mean: f64| vec![Cell::Text(name.to_owned()), Cell::Float(mean), Cell::Absent];
         let table = Table::new("test", columns, vec![row("gemm", 3.0), row("copy", 30.2)]);
         let why = |filter: &str| why(filter, &table.columns, &mut |asked| query(&table, asked));
-        assert_eq!(why("gemm mean>50us"), "No row passes mean>50us: Mean goes from 3.00 µs to 30.2 µs.");
+        assert_eq!(why("gemm mean>50us"), "No row passes mean>50us: Mean ranges from 3.00 µs to 30.2 µs.");
         assert_eq!(why("bytes>1"), "No row passes bytes>1: Bytes has no values in this run.");
         assert_eq!(
             why("gemm mean>20"),

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use super::outline::Outline;
 use base::wire::{Fault, Reader, Value};
 
-/// Maximum size of a text in bytes. Longer texts are skipped, because no profiler writes such an error message.
+/// Maximum size of a text field in bytes (errors, warnings, host names). Longer fields are skipped: no profiler writes texts that
+/// long.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 /// Maximum size of a tag and the length or number after it: two varints of up to ten bytes each.

@@ -29,8 +29,8 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 fn basis(scaling: &Scaling) -> String {
     let mode = match scaling.mode {
         ScalingMode::Strong => "Strong scaling (the same work on more devices)",
-        ScalingMode::Weak => "Weak scaling (the work grows with the devices)",
-        ScalingMode::Mixed => "Mixed scaling (the work grows, but not with the devices)",
+        ScalingMode::Weak => "Weak scaling (the work grows in proportion to the devices)",
+        ScalingMode::Mixed => "Mixed scaling (the work changes, but not in proportion to the devices)",
     };
     let source = match scaling.mode_source {
         ScalingSource::Given => "as given",

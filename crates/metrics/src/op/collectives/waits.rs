@@ -36,7 +36,8 @@ pub(super) struct Arrivals {
     pub fair: f64,
     /// Time that other devices waited in the runs in which this device arrived last.
     pub caused: Ps,
-    /// Time by which these runs would have ended earlier if the device had arrived with the second-last device.
+    /// Time that the runs in which this device arrived last would have saved if it had arrived together with the second-last
+    /// device.
     pub delay: Ps,
 }
 

@@ -72,7 +72,7 @@ pub const NO_PATH: &str = "no framework op";
 /// A layer: the sums over its ops, including the ops of the layers inside it.
 #[derive(Clone, Debug, Default)]
 pub struct Layer {
-    /// Name of the layer, without the names around it.
+    /// Name of the layer, without the names of its enclosing layers.
     pub name: String,
     /// Index of the layer around it, which is smaller than its own. `None` for the run.
     pub parent: Option<u32>,

@@ -31,7 +31,7 @@ use trace::{EventColumn, EventKind, Interval, IntervalSet, LineId, LineKind, Tra
 
 /// Minimum number of spans that show a rhythm.
 const FEWEST: usize = 4;
-/// Minimum share of the time that spans cover, or of the busy time that they launch.
+/// The spans must cover at least this share of the time, or launch ops with at least this share of the busy time.
 const COVERS: f64 = 0.5;
 /// Minimum share of the busy time that fewer than [`FEWEST`] spans must launch to be steps. We chose this limit.
 const NEARLY_ALL: f64 = 0.9;

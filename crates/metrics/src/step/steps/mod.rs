@@ -251,7 +251,7 @@ impl Steps {
     }
 
     /// Finds steps from repeats on the host, or from repeats on the devices if nothing repeats on the host. The steps
-    /// are unknown if nothing repeats at all. `objection` is the reason why the runs of no module are steps.
+    /// are unknown if nothing repeats at all. `objection` says why no module's runs can serve as steps.
     fn from_repeats(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
         let remarks = Remarks { modules: objection, ..Remarks::default() };
         if let Some(found) = host_spans::find(trace, devices) {
