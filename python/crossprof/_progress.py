@@ -66,16 +66,17 @@ class Bar:
 def line(done: int, total: int, seconds: float) -> str:
     """Formats ``Reading:  45%|#############                 | 65.3M/145M [00:01<00:01, 52.1MB/s]``."""
     rate = done / seconds if seconds > 0 else 0.0
-    speed = f"{_size(rate)}B/s"
+    speed = f"{size_text(rate)}B/s"
     if total <= 0:
-        return f"Reading: {_size(done)}B [{_clock(seconds)}, {speed}]"
+        return f"Reading: {size_text(done)}B [{clock_text(seconds)}, {speed}]"
     part = min(done / total, 1.0)
-    left = _clock((total - done) / rate) if rate > 0 else "?"
+    left = clock_text((total - done) / rate) if rate > 0 else "?"
     bar = ("#" * round(part * _WIDTH)).ljust(_WIDTH)
-    return f"Reading: {part:4.0%}|{bar}| {_size(done)}/{_size(total)} [{_clock(seconds)}<{left}, {speed}]"
+    return f"Reading: {part:4.0%}|{bar}| {size_text(done)}/{size_text(total)} [{clock_text(seconds)}<{left}, {speed}]"
 
 
-def _size(number: float) -> str:
+def size_text(number: float) -> str:
+    """Formats 65,300,000 as ``65.3M``."""
     for unit in ("", "k", "M", "G"):
         if number < 999.5:
             return f"{number:.3g}{unit}"
@@ -83,6 +84,7 @@ def _size(number: float) -> str:
     return f"{number:.3g}T"
 
 
-def _clock(seconds: float) -> str:
+def clock_text(seconds: float) -> str:
+    """Formats 75 seconds as ``01:15``."""
     minutes, rest = divmod(round(max(seconds, 0)), 60)
     return f"{minutes:02}:{rest:02}"

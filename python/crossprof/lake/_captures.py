@@ -10,7 +10,7 @@ from typing import Union
 from .._errors import ProfileError
 from .._paths import expanded
 from .._sources import is_url, local
-from ._paths import _stem, captures_below, is_profile
+from ._paths import captures_below, is_profile, stem
 
 #: Captures, folders, URLs or patterns.
 Places = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
@@ -50,12 +50,12 @@ def _below(path: str | os.PathLike[str]) -> list[str]:
 def _among(names: Iterable[str]) -> set[str]:
     """Returns the captures among the names of files: session folders, and profiles elsewhere."""
     profiles = [name for name in names if is_profile(name)]
-    stems = {_stem(name) for name in profiles if ".xplane." in name}
+    stems = {stem(name) for name in profiles if ".xplane." in name}
     found: set[str] = set()
     for name in profiles:
         session = _SESSION.match(name)
         if session:
             found.add(session.group(1))
-        elif ".xplane." in name or _stem(name) not in stems:
+        elif ".xplane." in name or stem(name) not in stems:
             found.add(name)
     return found

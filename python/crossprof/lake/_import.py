@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, TextIO
 
-from .._progress import _clock, _size
+from .._progress import clock_text, size_text
 from ._write import record_failure, write
 
 #: Captures per process that wait for a free process, so that none is idle.
@@ -106,6 +106,6 @@ class Bar:
 def line(done: int, total: int, events: int, errors: int, seconds: float) -> str:
     """Formats ``Importing:  45%|##########              | 450/1000 captures, 12.3M events, 2 errors [00:10<00:12]``."""
     part = done / total if total else 1.0
-    left = _clock(seconds / done * (total - done)) if done else "?"
+    left = clock_text(seconds / done * (total - done)) if done else "?"
     bar = ("#" * round(part * _WIDTH)).ljust(_WIDTH)
-    return f"Importing: {part:4.0%}|{bar}| {done}/{total} captures, {_size(events)} events, {errors} errors [{_clock(seconds)}<{left}]"
+    return f"Importing: {part:4.0%}|{bar}| {done}/{total} captures, {size_text(events)} events, {errors} errors [{clock_text(seconds)}<{left}]"

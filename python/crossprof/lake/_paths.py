@@ -50,9 +50,9 @@ def captures_below(folder: str | os.PathLike[str]) -> Iterator[Path]:
             if any(is_profile(file) for file in files):
                 yield at
             continue
-        stems = {_stem(file) for file in files if ".xplane." in file}
+        stems = {stem(file) for file in files if ".xplane." in file}
         for file in sorted(files):
-            if is_profile(file) and (".xplane." in file or _stem(file) not in stems):
+            if is_profile(file) and (".xplane." in file or stem(file) not in stems):
                 yield at / file
 
 
@@ -61,5 +61,6 @@ def is_profile(name: str) -> bool:
     return name.endswith(_PROFILES)
 
 
-def _stem(name: str) -> str:
+def stem(name: str) -> str:
+    """Returns the name of a profile without its ending."""
     return next((name.removesuffix(ending) for ending in sorted(_PROFILES, key=len, reverse=True) if name.endswith(ending)), name)

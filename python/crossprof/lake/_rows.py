@@ -61,7 +61,7 @@ class Capture:
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Returns the rows of a table that come from the profile, without the values that all rows have."""
-        return _MAKERS[table](self)
+        return OF_PROFILE[table](self)
 
 
 def _hash(*parts: object) -> str:
@@ -186,7 +186,8 @@ def _collectives(capture: Capture) -> Iterator[dict[str, Any]]:
     return (dict(zip(names, values)) for values in zip(*columns))
 
 
-_MAKERS: dict[str, Callable[[Capture], Iterator[dict[str, Any]]]] = {
+#: Makers of the rows of each table that comes from the profile.
+OF_PROFILE: dict[str, Callable[[Capture], Iterator[dict[str, Any]]]] = {
     "captures": _captures,
     "hosts": _of_list("hosts", ("multi_device", "hosts")),
     "devices": _of_list("devices", ("multi_device", "device_stats")),

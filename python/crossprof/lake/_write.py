@@ -122,7 +122,7 @@ class _Write:
                     f"{self.path}: contains {len(profiles)} runs. Write each separately; crossprof lake import finds them in a folder."
                 )
             read = _rows.Capture(profiles[0], capture_id, self.path)
-            tables = {name: _rows.arrow(name, list(read.rows(name)), read.keys) for name in _rows._MAKERS}
+            tables = {name: _rows.arrow(name, list(read.rows(name)), read.keys) for name in _rows.OF_PROFILE}
             if self.with_events:
                 tables["events"] = _rows.events(read)
         except ValueError as error:
