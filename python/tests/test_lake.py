@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +20,7 @@ pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
-from crossprof.lake import _rows, _schema
+from crossprof.lake import _rows, _schema, _write
 from crossprof.lake._store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -345,7 +347,106 @@ def test_workloads_made_of_digits_stay_names(tmp_path: Path, monkeypatch: pytest
 
 def test_numbers_out_of_range_and_nothing_are_null() -> None:
     (flops,) = (field for field in _schema.fields("ops") if field.name == "flops")
-    assert [_schema.converted(value, flops) for value in (None, 0.0, 2.0, 1e30)] == [None, 0, 2, None]
+    assert [_schema.converted(value, flops) for value in (None, 0.0, 2.0, 1e30, 2**63, -(2**63))] == [None, 0, 2, None, None, -(2**63)]
     (time_ps,) = (field for field in _schema.fields("steps") if field.name == "duration_ps")
     assert [_schema.converted(value, time_ps) for value in (None, 0.0, 1.234567)] == [None, 0, 1_234_567]
     assert Store("x").place("steps", ["w", "2026-11"], "c") == Path("x/schema=1/table=steps/workload=w/month=2026-11/capture=c.parquet")
+
+
+def test_a_truncated_or_missing_file_is_named_and_written_again(tmp_path: Path) -> None:
+    folder = tmp_path / "lake"
+    capture = made_captures.capture(tmp_path / "logs", 1)
+    lake.write(capture, folder)
+    (path,) = folder.glob("schema=1/table=steps/**/*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100])
+    with pytest.raises(crossprof.ProfileError, match=f"(?s){path.name}.*Import the captures again"):
+        lake.connect(folder)
+    assert lake.write(capture, folder)["status"] == "replaced"
+    assert path.read_bytes() == whole and len(rows(folder, "steps")) == 8
+    path.unlink()
+    assert rows(folder, "steps") == []
+    assert lake.write(capture, folder)["status"] == "replaced"
+    assert path.read_bytes() == whole
+    # A state of another kind.
+    (state,) = folder.glob("schema=1/state/captures/*/*.json")
+    state.write_text("[]")
+    assert lake.write(capture, folder)["status"] == "written"
+
+
+def test_a_path_that_is_no_unicode_is_text_in_the_lake(tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        pytest.skip("needs a file system that accepts any bytes")
+    made = made_captures.capture(tmp_path / "logs", 1)
+    capture = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    shutil.copytree(made, capture)
+    status = lake.write(capture, tmp_path / "lake")
+    assert (status["status"], status["capture"]) == ("written", capture)
+    for table in ("captures", "imports"):
+        assert [row["path"] for row in rows(tmp_path / "lake", table)] == [f"{tmp_path}/caf\\udce9"]
+    assert "No such file" in lake.write(f"{capture}.none", tmp_path / "lake")["error"]
+
+
+def test_a_lake_has_any_path_unless_engines_would_misread_it(tmp_path: Path) -> None:
+    capture = made_captures.capture(tmp_path / "logs", 1)
+    for name in ("it's [a] l*k?", "zone=1/lake"):
+        lake.write(capture, tmp_path / name)
+        assert len(rows(tmp_path / name, "captures")) == 1, name
+    for name in ("run=17/lake", "Workload=x"):
+        with pytest.raises(crossprof.ProfileError, match="would replace a column"):
+            lake.write(capture, tmp_path / name)
+
+
+def test_a_table_without_files_has_all_columns_in_order(tmp_path: Path) -> None:
+    lake.write(made_captures.capture(tmp_path / "logs", 1), tmp_path / "lake")
+    connection = lake.connect(tmp_path / "lake")
+    assert connection.sql("SELECT * FROM events WHERE workload = 'x' AND month = '2026-11'").fetchall() == []
+    for table in _schema.TABLES:
+        assert connection.sql(f"FROM {table}").columns == [*(field.name for field in _schema.fields(table)), "workload", "month"], table
+
+
+def test_a_month_is_never_a_path(tmp_path: Path) -> None:
+    report = crossprof.open(CAPTURES[1]).report
+    for number, (timestamp, month) in enumerate([("../../x", "unknown"), ("2026-11-05T01:02:03", "2026-11"), ("2026-13-05", "unknown")]):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps({**report, "metadata": {**report["metadata"], "timestamp": timestamp}}))
+        assert lake.write(path, tmp_path / "lake")["status"] == "written"
+        assert [row["month"] for row in rows(tmp_path / "lake", "captures") if row["timestamp"] == timestamp] == [month]
+    assert not [path for path in tmp_path.rglob("capture=*") if "month=" not in path.parent.name]
+
+
+def test_a_writer_keeps_what_another_one_finished_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "lake"
+    capture = made_captures.capture(tmp_path / "logs", 1)
+    read = _write._Write._read
+
+    def read_slowly(self: _write._Write, capture_id: str) -> _write.Rows:
+        found = read(self, capture_id)
+        monkeypatch.setattr(_write._Write, "_read", read)
+        assert lake.write(capture, folder, events=True)["status"] == "written"
+        return found
+
+    monkeypatch.setattr(_write._Write, "_read", read_slowly)
+    assert lake.write(capture, folder)["status"] == "unchanged"
+    assert len(rows(folder, "events")) == 48
+    assert [row["has_events"] for row in rows(folder, "imports")] == [True]
+
+
+class PanicException(BaseException):
+    """A panic of the native library has this name."""
+
+
+@pytest.mark.parametrize("mistake", [PanicException("overflow"), TypeError("no list"), MemoryError()])
+def test_a_mistake_in_one_capture_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: BaseException) -> None:
+    capture = made_captures.capture(tmp_path / "logs", 1)
+
+    def fail(*_: object) -> None:
+        raise mistake
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_rows, "Capture", fail)
+        error = lake.write(capture, tmp_path / "lake")["error"]
+    assert error == f"{capture}: " + ("the memory is full" if isinstance(mistake, MemoryError) else f"crossprof failed: {type(mistake).__name__}: {mistake}")
+    assert [row["error"] for row in rows(tmp_path / "lake", "imports")] == [error]
+    # Memory may become free. A newer version may read the others.
+    assert lake.write(capture, tmp_path / "lake")["status"] == ("written" if isinstance(mistake, MemoryError) else "failed")

@@ -86,6 +86,21 @@ def test_wrong_calls_are_sentences(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "pip install 'crossprof[lake]'" in capsys.readouterr().err
 
 
+def test_a_damaged_lake_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "lake"
+    for number in range(2):
+        lake.write(made_captures.capture(tmp_path / "logs", number), folder)
+    # The columns come from one file. Only a query reads the other one.
+    for path in sorted(folder.glob("schema=1/table=captures/**/*.parquet")):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:50])
+        for words in (["sql", "SELECT sum(num_steps) FROM captures"], ["regressions"]):
+            assert main([*words, "--lake", str(folder)]) == 2
+            said = capsys.readouterr().err
+            assert path.name in said and "Import the captures again" in said
+        path.write_bytes(whole)
+
+
 def test_the_bar_shows_files_events_errors_and_the_time_left() -> None:
     assert _import.line(450, 1000, 12_300_000, 2, 10.0) == (
         "Importing:  45%|###########             | 450/1000 captures, 12.3M events, 2 errors [00:10<00:12]"

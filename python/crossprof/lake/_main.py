@@ -105,7 +105,7 @@ def _import(call: argparse.Namespace) -> int:
 def _sql(call: argparse.Namespace) -> int:
     import duckdb
 
-    from ._query import connect
+    from ._query import connect, remedy
 
     try:
         result = connect(call.lake).sql(call.query)
@@ -116,7 +116,7 @@ def _sql(call: argparse.Namespace) -> int:
             return 0
         names, rows = result.columns, result.fetchall()
     except duckdb.Error as error:
-        return _failed(str(error))
+        return _failed(f"{error}{remedy(error)}")
     if call.format == "json":
         print(json.dumps([dict(zip(names, row)) for row in rows], default=str, indent=1))
     else:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._errors import ProfileError
@@ -31,6 +35,7 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
     if not there:
         raise ProfileError(f"{os.fspath(lake)}: there is no lake here. crossprof lake import GLOB --lake DIR makes one.")
     connection = duckdb.connect()
+    folders = "".join(f', "{name}" VARCHAR' for name in _schema.FOLDERS)
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET parquet_metadata_cache = true")
     # DuckDB must open every file to find its columns, unless all files have those of this version.
@@ -38,14 +43,39 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
     for table in [*_schema.TABLES, "schema_fields"]:
         fields = _schema.SCHEMA_FIELDS if table == "schema_fields" else _schema.fields(table)
         columns = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in fields)
-        connection.execute(f'CREATE TEMP TABLE "no_{table}" ({columns})')
+        connection.execute(f'CREATE TEMP TABLE "no_{table}" ({columns}{"" if table == "schema_fields" else folders})')
+        rows = f'SELECT * FROM "no_{table}"'
         if table in there:
-            folder = str(store.root / f"table={table}").replace("'", "''")
             # A workload made of digits is a name, too.
             options = f"hive_partitioning = true, hive_types_autocast = false, union_by_name = {str(differ).lower()}"
-            files = f"read_parquet('{folder}/**/*.parquet', {options})"
-            rows = f'SELECT * EXCLUDE ("schema", "table") FROM {files} UNION ALL BY NAME SELECT * FROM "no_{table}"'
-        else:
-            rows = f'SELECT * FROM "no_{table}"'
-        connection.execute(f'CREATE TEMP VIEW "{table}" AS {rows}')
+            files = f"read_parquet('{_pattern(store.root / f'table={table}')}', {options})"
+            rows += f' UNION ALL BY NAME SELECT * EXCLUDE ("schema", "table") FROM {files}'
+        with readable(lake):
+            connection.execute(f'CREATE TEMP VIEW "{table}" AS {rows}')
     return connection
+
+
+def _pattern(folder: Path) -> str:
+    """Returns the pattern of the files below a folder, for a string of SQL."""
+    path = re.sub(r"[*?\[]", r"[\g<0>]", str(folder))
+    return f"{path}/**/*.parquet".replace("'", "''")
+
+
+@contextmanager
+def readable(lake: str | os.PathLike[str]) -> Iterator[None]:
+    """Names the remedy if a file of a lake cannot be read.
+
+    Raises:
+        ProfileError: The file cannot be read.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise ProfileError(f"{os.fspath(lake)}: {error}{remedy(error)}") from None
+
+
+def remedy(error: Exception) -> str:
+    """Returns the remedy for an error of a query, if a file of the lake is the reason."""
+    return "\nImport the captures again: that replaces files that are truncated." if ".parquet'" in str(error) else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._errors import ProfileError, checked_count
-from ._query import connect
+from ._query import connect, readable
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,13 +37,14 @@ ORDER BY workload_key, taken_at, capture_id
 
 _OPS = """
 SELECT capture_id, op_key, any_value(scope) AS scope, any_value(hlo_op_name) AS name, sum(self_time_ps / device_steps / 1e6) AS us
-FROM ops WHERE capture_id IN (SELECT unnest(?)) AND device_steps > 0 GROUP BY ALL ORDER BY ALL
+FROM ops WHERE capture_id IN (SELECT unnest(?)) AND device_steps > 0 AND self_time_ps IS NOT NULL GROUP BY ALL ORDER BY ALL
 """
 
 _HOSTS = """
 SELECT hosts.capture_id, hosts.host, hosts.caused_wait_ps / hosts.num_steps / captures.num_devices / 1e6 AS us
 FROM hosts JOIN captures USING (capture_id)
-WHERE hosts.capture_id IN (SELECT unnest(?)) AND hosts.host IS NOT NULL AND hosts.num_steps > 0 AND hosts.caused_wait_ps IS NOT NULL
+WHERE hosts.capture_id IN (SELECT unnest(?)) AND hosts.host IS NOT NULL AND hosts.caused_wait_ps IS NOT NULL
+  AND hosts.num_steps > 0 AND captures.num_devices > 0
 ORDER BY ALL
 """
 
@@ -71,8 +72,9 @@ def regressions(lake: str | os.PathLike[str], *, last: int = 3, against: int = 1
     if not 0 <= threshold <= 100:
         raise ProfileError(f"threshold must be a percentage from 0 to 100, not {threshold!r}.")
     connection = connect(lake)
-    series = series_of(connection, last + against)
-    found = (_regression(connection, captures, last, threshold) for captures in series.values())
+    with readable(lake):
+        series = series_of(connection, last + against)
+        found = [_regression(connection, captures, last, threshold) for captures in series.values()]
     return sorted((each for each in found if each is not None), key=lambda each: (-each["percent"], each["workload_key"]))
 
 

@@ -33,9 +33,8 @@ class Capture:
         self.program: dict[str, Any] = programs[0] if programs else {}
         self.hosts: list[dict[str, Any]] = (self.report.get("multi_device") or {}).get("hosts", [])
         self.captured_at = _captured_at(metadata)
-        self.month = str(metadata.get("timestamp") or "")[:7]
-        if self.captured_at is not None:
-            self.month = self.captured_at.strftime("%Y-%m")
+        #: Month for the name of the folder. Without a zone, that of the local time.
+        self.month = _month(self.captured_at, metadata)
         self.keys: dict[str, Any] = {
             "capture_id": capture_id,
             "run": _native.run_name(profile._runs, profile._index),
@@ -84,6 +83,13 @@ def _captured_at(metadata: dict[str, Any]) -> datetime.datetime | None:
     if clock.isdecimal() and len(clock) < 20:
         return datetime.datetime.fromtimestamp(int(clock) // 1000 / 1e6, datetime.timezone.utc)
     return None
+
+
+def _month(captured_at: datetime.datetime | None, metadata: dict[str, Any]) -> str:
+    if captured_at is not None:
+        return captured_at.strftime("%Y-%m")
+    found = re.match(r"\d{4}-(0[1-9]|1[0-2])(?=-|$)", metadata.get("timestamp") or "", flags=re.ASCII)
+    return found.group() if found else "unknown"
 
 
 def _values(fields: tuple[Field, ...], record: dict[str, Any]) -> dict[str, Any]:

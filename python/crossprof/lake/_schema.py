@@ -49,8 +49,8 @@ def converted(value: Any, field: Field) -> Any:
         return None
     if field.type == _TEXT:
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    if field.type == _INT and isinstance(value, float):
-        whole = round(value * 1e6) if field.unit == "ps" else round(value)
+    if field.type == _INT:
+        whole = value if isinstance(value, int) else round(value * 1e6) if field.unit == "ps" else round(value)
         return whole if -(2**63) <= whole < 2**63 else None
     return value
 
@@ -348,6 +348,16 @@ def fields(table: str) -> tuple[Field, ...]:
     """Returns all columns of a table, those of every row first."""
     own = TABLES[table].fields()
     return (*KEYS, *own)
+
+
+#: Columns that come from the names of folders.
+FOLDERS = ("workload", "month")
+
+
+@functools.cache
+def partitions() -> frozenset[str]:
+    """Returns the names that a folder above a lake must not have before a ``=``: those of columns, and of folders of the lake."""
+    return frozenset({field.name for table in TABLES for field in fields(table)} | {"schema", "table", *FOLDERS})
 
 
 #: Columns of ``schema_fields``.

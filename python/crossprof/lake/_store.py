@@ -12,7 +12,8 @@ Every file is written under a temporary name and then renamed, so that readers n
 capture's contents, so that a second writer replaces a file with an equal one.
 
 The state of a capture is written before its first table and after its last. If a writer is killed in between, the next import of the
-capture finds the unfinished state, removes files that are elsewhere, and writes all tables again.
+capture finds the unfinished state, removes files that are elsewhere, and writes all tables again. The state also contains the sizes of the
+files: an import writes a capture again if one of them is missing or truncated.
 """
 
 from __future__ import annotations
@@ -43,46 +44,62 @@ class Store:
     def __init__(self, lake: str | os.PathLike[str]) -> None:
         """
         Raises:
-            ProfileError: The lake is a URL.
+            ProfileError: The lake is a URL, or engines would read a folder above it as a column.
         """
         if is_url(lake):
             raise ProfileError(f"{lake}: a lake is a folder. Mount the bucket, or write to a folder and copy it to the bucket.")
-        self.root = Path(local(lake)).expanduser() / f"schema={_schema.LAYOUT}"
+        above = Path(local(lake)).expanduser()
+        for part in above.absolute().parts:
+            if part.partition("=")[0].lower() in _schema.partitions() and "=" in part:
+                raise ProfileError(f"{lake}: the name of the folder {part} would replace a column of the lake. Rename it, or use another folder.")
+        self.root = above / f"schema={_schema.LAYOUT}"
 
     def place(self, table: str, place: Sequence[str], capture_id: str) -> Path:
         """Returns the file of a capture in a table. ``place`` is the workload and the month."""
         workload, month = place
         return self.root / f"table={table}" / f"workload={workload}" / f"month={month}" / f"capture={capture_id}.parquet"
 
-    def write_table(self, path: Path, table: pyarrow.Table) -> None:
-        """Writes a table to a file of the lake."""
+    def size(self, path: Path) -> int | None:
+        """Returns the size of a file. None if there is none."""
+        try:
+            return os.stat(path).st_size
+        except OSError:
+            return None
+
+    def write_table(self, path: Path, table: pyarrow.Table) -> int:
+        """Writes a table to a file of the lake, and returns its size."""
         import pyarrow as pa
         import pyarrow.parquet
 
         is_small = len(table) < _FEW_ROWS
         deltas = {"start_ps": "DELTA_BINARY_PACKED", "duration_ps": "DELTA_BINARY_PACKED"} if "depth" in table.column_names else None
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+        made = pa.BufferOutputStream()
+        pyarrow.parquet.write_table(
+            table,
+            made,
+            compression="zstd",
+            compression_level=_LEVEL,
+            row_group_size=_ROWS_OF_A_GROUP,
+            # Most files have a few rows and many columns: dictionaries, statistics and the Arrow schema would be most of the file.
+            use_dictionary=False if is_small else texts,
+            write_statistics=["captured_at"] if is_small and "captured_at" in table.column_names else not is_small,
+            store_schema=False,
+            column_encoding=deltas,
+        )
+        written = made.getvalue()
+        # One call: the library writes a file of 20 kB in hundreds of parts.
         with _replacing(path) as temporary, open(temporary, "wb") as file:
-            pyarrow.parquet.write_table(
-                table,
-                file,
-                compression="zstd",
-                compression_level=_LEVEL,
-                row_group_size=_ROWS_OF_A_GROUP,
-                # Most files have a few rows and many columns: dictionaries, statistics and the Arrow schema would be most of the file.
-                use_dictionary=False if is_small else texts,
-                write_statistics=["captured_at"] if is_small and "captured_at" in table.column_names else not is_small,
-                store_schema=False,
-                column_encoding=deltas,
-            )
+            file.write(written)
+        return written.size
 
     def state(self, kind: str, name: str) -> dict[str, Any]:
         """Returns a state. Empty if there is none."""
         try:
-            found: dict[str, Any] = json.loads(self._state(kind, name).read_bytes())
+            found = json.loads(self._state(kind, name).read_bytes())
         except (OSError, ValueError):
             return {}
-        return found
+        return found if isinstance(found, dict) else {}
 
     def set_state(self, kind: str, name: str, state: dict[str, Any]) -> None:
         """Writes a state."""

@@ -46,6 +46,8 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
     }
 
 
+#: Name of the exception for a panic of the native library. It derives from BaseException.
+_PANIC = "PanicException"
 #: Workload and month, the tables, and the row of ``imports``.
 Rows = tuple[list[str], dict[str, Any], dict[str, Any]]
 
@@ -54,7 +56,9 @@ class _Write:
     """The write of one capture."""
 
     def __init__(self, files: Files, path: str, store: Store, with_events: bool) -> None:
-        self.files, self.path, self.store, self.with_events = files, path, store, with_events
+        self.files, self.store, self.with_events = files, store, with_events
+        #: The path as text. Files may contain only Unicode, unlike names of files.
+        self.path = path.encode("utf-8", "backslashreplace").decode()
         self.capture_id: str | None = None
         self.status = "failed"
         self.error: str | None = None
@@ -73,12 +77,14 @@ class _Write:
             read = None if self._is_there(self.capture_id) else self._read(self.capture_id)
             if self.files.state() != state:
                 raise OSError("its files changed while they were read; write it again")
-        except OSError as error:
+        except (OSError, MemoryError) as error:
+            # The next import tries again.
             self.capture_id = None
-            self.fail(f"{self.path}: {error.strerror or error}")
+            self.fail(f"{self.path}: {getattr(error, 'strerror', None) or str(error) or 'the memory is full'}")
             return
         self._lay_schema_fields()
-        if read is not None:
+        # Another writer may have finished since, perhaps a newer version or one with events.
+        if read is not None and not self._is_there(self.capture_id):
             self._store(self.capture_id, *read)
         self._forget(f"path-{source}")
         if known.get("capture_id") != self.capture_id and all(file in state for file in known.get("files", [None])):
@@ -103,11 +109,14 @@ class _Write:
             self.store.forget("captures", name)
 
     def _is_there(self, capture_id: str | None) -> bool:
-        """Returns true if the lake contains the capture, complete and from this or a newer version. Takes over its status."""
+        """Returns true if the lake contains the capture, complete, undamaged and from this or a newer version. Takes over its status."""
         if capture_id is None:
             return False
         state = self.store.state("captures", capture_id)
         if not state.get("complete") or _is_older(state["stamp"]) or (self.with_events and not state["has_events"]):
+            return False
+        (place,) = state["places"]
+        if any(self.store.size(self.store.place(table, place, capture_id)) != size for table, size in state["tables"].items()):
             return False
         self.capture_id, self.events, self.error = capture_id, state["events"], state["error"]
         self.status = "failed" if state["error"] else "unchanged"
@@ -125,15 +134,22 @@ class _Write:
             tables = {name: _rows.arrow(name, list(read.rows(name)), read.keys) for name in _rows.OF_PROFILE}
             if self.with_events:
                 tables["events"] = _rows.events(read)
+        except (OSError, MemoryError):
+            raise
         except ValueError as error:
             # Also values that do not fit their column, in a damaged file.
             return self._failed(str(error))
+        except BaseException as error:
+            # A mistake of crossprof. It must not end an import of thousands of captures.
+            if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
+                raise
+            return self._failed(f"{self.path}: crossprof failed: {type(error).__name__}: {error}")
         report = read.report
         self.events = report["metadata"].get("num_events")
         warnings = ",".join(sorted({warning["code"] for warning in report.get("warnings", [])}))
         about = {**read.keys, **self._about(), "status": "ok", "warnings": warnings}
         tables = {name: table for name, table in tables.items() if len(table)}
-        place = [read.keys["workload_key"], read.month or "unknown"]
+        place = [read.keys["workload_key"], read.month]
         return place, tables, about
 
     def _about(self) -> dict[str, Any]:
@@ -158,7 +174,8 @@ class _Write:
         state: dict[str, Any] = {
             "stamp": _schema.stamp(),
             "places": places,
-            "tables": sorted({*before.get("tables", []), *tables, "imports"}),
+            # Sizes of their files, once they are written.
+            "tables": dict.fromkeys([*before.get("tables", ()), *tables, "imports"]),
             "events": self.events,
             "has_events": self.with_events,
             "error": self.error,
@@ -171,25 +188,24 @@ class _Write:
         for old in places[:-1]:
             self.store.remove(name, old, state["tables"])
         self.store.remove(name, place, [table for table in state["tables"] if table not in tables and table != "imports"])
-        for table, rows in tables.items():
-            self.store.write_table(self.store.place(table, place, name), rows)
-        self.store.write_table(self.store.place("imports", place, name), _rows.arrow("imports", [about], {}))
-        state |= {"places": [place], "tables": [*sorted(tables), "imports"], "complete": True}
+        tables = {**tables, "imports": _rows.arrow("imports", [about], {})}
+        sizes = {table: self.store.write_table(self.store.place(table, place, name), rows) for table, rows in tables.items()}
+        state |= {"places": [place], "tables": sizes, "complete": True}
         self.store.set_state("captures", name, state)
         if self.error is None:
             self.status = "replaced" if before else "written"
 
     def _lay_schema_fields(self) -> None:
         """Writes the table of all columns, unless this or a newer version has written it."""
+        path = self.store.root / "table=schema_fields" / "schema_fields.parquet"
         state = self.store.state("lake", "schema_fields")
-        if state and not _is_older(state["stamp"]):
+        if state and not _is_older(state["stamp"]) and self.store.size(path) == state.get("size"):
             return
         import pyarrow as pa
 
         schema = pa.schema([(field.name, pa.string()) for field in _schema.SCHEMA_FIELDS])
         table = pa.Table.from_pylist(_schema.schema_rows(), schema)
-        self.store.write_table(self.store.root / "table=schema_fields" / "schema_fields.parquet", table)
-        self.store.set_state("lake", "schema_fields", {"stamp": _schema.stamp()})
+        self.store.set_state("lake", "schema_fields", {"stamp": _schema.stamp(), "size": self.store.write_table(path, table)})
 
 
 def _is_older(stamp: list[str]) -> bool:
