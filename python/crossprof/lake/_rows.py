@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import json
 import re
@@ -57,6 +58,11 @@ class Capture:
         modules = sorted({op["module"] for op in ops if op.get("module")}) if not self.program else []
         device = [metadata["device_type"], metadata["num_devices"]]
         return _hash(program, modules, device, model.get("batch_size"), model.get("seq_length"))
+
+    @functools.cached_property
+    def op_rows(self) -> list[dict[str, Any]]:
+        """Rows about ops, from which two tables are made."""
+        return list(_op_rows(self))
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """Returns the rows of a table that come from the profile, without the values that all rows have."""
@@ -154,7 +160,7 @@ def _device_steps(capture: Capture) -> int | None:
 _SUMS = ("self_time_ps", "total_time_ps", "occurrences", "executions", "flops", "bytes_accessed")
 
 
-def _op_programs(capture: Capture) -> Iterator[dict[str, Any]]:
+def _op_rows(capture: Capture) -> Iterator[dict[str, Any]]:
     """Yields a row for each op of each program, with the parts of its key."""
     table = capture.profile.table("ops")
     fields = tuple(field for name in ("ops", "op_programs") for field in _schema.fields(name) if field.source)
@@ -171,11 +177,15 @@ def _op_programs(capture: Capture) -> Iterator[dict[str, Any]]:
         yield {**row, "opcode": opcode, "shapes": shapes, "fingerprint": fingerprint, "device_steps": steps}
 
 
+def _op_programs(capture: Capture) -> Iterator[dict[str, Any]]:
+    return iter(capture.op_rows)
+
+
 def _ops(capture: Capture) -> Iterator[dict[str, Any]]:
     """Yields a row for each key, with the sums over its ops. The op with the most self time gives the names."""
     merged: dict[str, dict[str, Any]] = {}
     # The table is sorted by self time.
-    for row in _op_programs(capture):
+    for row in capture.op_rows:
         so_far = merged.setdefault(row["op_key"], {**row, "num_ops": 0, **dict.fromkeys(_SUMS)})
         so_far["num_ops"] += 1
         for name in _SUMS:
@@ -187,6 +197,8 @@ def _ops(capture: Capture) -> Iterator[dict[str, Any]]:
 def _collectives(capture: Capture) -> Iterator[dict[str, Any]]:
     fields = [field for field in _schema.fields("collectives") if field.source]
     table = capture.profile.table("collectives", by="op")
+    if not len(table):
+        return iter(())
     columns = [[_schema.converted(value, field) for value in table[field.source[0]]] for field in fields]
     names = [field.name for field in fields]
     return (dict(zip(names, values)) for values in zip(*columns))
@@ -209,6 +221,13 @@ OF_PROFILE: dict[str, Callable[[Capture], Iterator[dict[str, Any]]]] = {
 
 def arrow_schema(table: str) -> pyarrow.Schema:
     """Returns the types of a table, the same for every capture."""
+    schema, _ = _types_of(_schema.fields(table))
+    return schema
+
+
+@functools.cache
+def _types_of(fields: tuple[Field, ...]) -> tuple[pyarrow.Schema, pyarrow.StructType]:
+    """Returns the types of columns, and of a row."""
     import pyarrow as pa
 
     types = {
@@ -218,7 +237,8 @@ def arrow_schema(table: str) -> pyarrow.Schema:
         "bool": pa.bool_(),
         "timestamp": pa.timestamp("us", tz="UTC"),
     }
-    return pa.schema([pa.field(field.name, types[field.type]) for field in _schema.fields(table)])
+    found = [pa.field(field.name, types[field.type]) for field in fields]
+    return pa.schema(found), pa.struct(found)
 
 
 def arrow(table: str, rows: list[dict[str, Any]], keys: dict[str, Any]) -> pyarrow.Table:
@@ -227,9 +247,10 @@ def arrow(table: str, rows: list[dict[str, Any]], keys: dict[str, Any]) -> pyarr
 
     for name in reversed(_schema.TABLES[table].sort):
         rows = sorted(rows, key=lambda row: (row.get(name) is not None, row.get(name)) if row.get(name) is not None else (False, 0))
-    schema = arrow_schema(table)
-    columns = [pa.array([row.get(name, keys.get(name)) for row in rows], schema.field(name).type) for name in schema.names]
-    return pa.table(columns, schema=schema)
+    schema, row_type = _types_of(_schema.fields(table))
+    # One call for all columns: most tables have a few rows and many columns.
+    structs = pa.array([{**keys, **row} for row in rows], row_type)
+    return pa.Table.from_batches([pa.RecordBatch.from_struct_array(structs)], schema)
 
 
 def events(capture: Capture) -> pyarrow.Table:

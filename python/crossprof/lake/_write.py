@@ -115,8 +115,8 @@ class _Write:
         state = self.store.state("captures", capture_id)
         if not state.get("complete") or _is_older(state["stamp"]) or (self.with_events and not state["has_events"]):
             return False
-        (place,) = state["places"]
-        if any(self.store.size(self.store.place(table, place, capture_id)) != size for table, size in state["tables"].items()):
+        (place,), sizes = state["places"], state.get("sizes", {})
+        if any(self.store.size(self.store.place(table, place, capture_id)) != sizes.get(table) for table in state["tables"]):
             return False
         self.capture_id, self.events, self.error = capture_id, state["events"], state["error"]
         self.status = "failed" if state["error"] else "unchanged"
@@ -131,9 +131,10 @@ class _Write:
                     f"{self.path}: contains {len(profiles)} runs. Write each separately; crossprof lake import finds them in a folder."
                 )
             read = _rows.Capture(profiles[0], capture_id, self.path)
-            tables = {name: _rows.arrow(name, list(read.rows(name)), read.keys) for name in _rows.OF_PROFILE}
-            if self.with_events:
-                tables["events"] = _rows.events(read)
+            found = {name: list(read.rows(name)) for name in _rows.OF_PROFILE}
+            tables = {name: _rows.arrow(name, rows, read.keys) for name, rows in found.items() if rows}
+            if self.with_events and len(events := _rows.events(read)):
+                tables["events"] = events
         except (OSError, MemoryError):
             raise
         except ValueError as error:
@@ -148,7 +149,6 @@ class _Write:
         self.events = report["metadata"].get("num_events")
         warnings = ",".join(sorted({warning["code"] for warning in report.get("warnings", [])}))
         about = {**read.keys, **self._about(), "status": "ok", "warnings": warnings}
-        tables = {name: table for name, table in tables.items() if len(table)}
         place = [read.keys["workload_key"], read.month]
         return place, tables, about
 
@@ -174,8 +174,7 @@ class _Write:
         state: dict[str, Any] = {
             "stamp": _schema.stamp(),
             "places": places,
-            # Sizes of their files, once they are written.
-            "tables": dict.fromkeys([*before.get("tables", ()), *tables, "imports"]),
+            "tables": sorted({*before.get("tables", []), *tables, "imports"}),
             "events": self.events,
             "has_events": self.with_events,
             "error": self.error,
@@ -190,7 +189,7 @@ class _Write:
         self.store.remove(name, place, [table for table in state["tables"] if table not in tables and table != "imports"])
         tables = {**tables, "imports": _rows.arrow("imports", [about], {})}
         sizes = {table: self.store.write_table(self.store.place(table, place, name), rows) for table, rows in tables.items()}
-        state |= {"places": [place], "tables": sizes, "complete": True}
+        state |= {"places": [place], "tables": list(sizes), "sizes": sizes, "complete": True}
         self.store.set_state("captures", name, state)
         if self.error is None:
             self.status = "replaced" if before else "written"
