@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from crossprof import _native, lake
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
-from crossprof.lake import _import, _regressions  # noqa: E402
+from crossprof.lake import _import, _regressions, _schema  # noqa: E402
 from crossprof.lake._main import main  # noqa: E402
 
 
@@ -195,9 +196,57 @@ def test_captures_without_a_change_rarely_alarm(tmp_path: Path) -> None:
         series = [{**rng.choice(captures), "us": 7000 * (1 + rng.gauss(0, 0.01))} for _ in range(200)]
         for end in range(13, 201):
             windows += 1
-            alarms += _regressions.slowdown(series[end - 13 : end], 3, 1.0) is not None
+            found = _regressions.compared(series[end - 13 : end], 3, 1.0)
+            alarms += found is not None and found[-1][-1] == "slower"
     assert alarms <= 0.05 * windows, f"{alarms} of {windows}"
     assert alarms > 0
+
+
+def test_comparisons_are_recorded_once(planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "lake"
+    shutil.copytree(planted, folder)
+    query = "SELECT * EXCLUDE (workload, month) FROM verdicts ORDER BY change_percent"
+    out, _ = tool("sql", query, "--lake", folder, "--format", "json")
+    assert json.loads(out) == []
+    (found,) = lake.regressions(folder, record=True)
+    assert [found] == lake.regressions(planted)
+    other, slower = json.loads(tool("sql", query, "--lake", folder, "--format", "json")[0])
+    truth = sorted(lake.connect(folder).sql("SELECT git_sha, capture_id, captured_at FROM captures WHERE git_sha IS NOT NULL").fetchall())
+    ids = [capture for _, capture, _ in truth]
+    # The keys are those of the last capture.
+    assert (slower["git_sha"], slower["capture_id"], slower["captured_at"]) == ("13" * 20, ids[19], str(truth[19][2]))
+    assert slower["verdict"] == "slower" and slower["metric"] == "typical_step_ps" and slower["is_change_point"] is True
+    assert json.loads(slower["before_captures"]) == ids[7:15] and json.loads(slower["after_captures"]) == ids[15:]
+    assert (slower["first_bad_capture_id"], slower["first_bad_git_sha"]) == (ids[15], "0f" * 20)
+    assert (slower["last_good_capture_id"], slower["last_good_git_sha"]) == (ids[14], "0e" * 20)
+    assert (slower["cause_part"], slower["cause_scope"], slower["cause_op"]) == ("compute", "layer_*/attn", "custom-call.2")
+    assert slower["cause_host"] is None and json.loads(slower["because"]) == found["because"]
+    assert slower["before_ps"] == pytest.approx(found["before_us"] * 1e6, abs=1)
+    assert slower["after_ps"] == pytest.approx(found["after_us"] * 1e6, abs=1)
+    for name, key in [("change_percent", "percent"), ("margin_percent", "margin_percent"), ("least_provable_percent", "least_provable_percent")]:
+        assert slower[name] == found[key], name
+    # Workloads that did not become slower are recorded, too.
+    assert other["verdict"] in ("same", "within_noise", "unstable") and other["first_bad_capture_id"] is None and other["because"] == "[]"
+    assert len(json.loads(other["after_captures"])) == 3
+    # A second time changes nothing. Other captures or another threshold are another comparison.
+    tool("regressions", "--record", "--lake", folder, status=3)
+    assert [other, slower] == json.loads(tool("sql", query, "--lake", folder, "--format", "json")[0])
+    lake.regressions(folder, record=True, threshold=2)
+    lake.regressions(folder, record=True, last=4)
+    assert lake.connect(folder).sql("SELECT verdict, count(*) FROM verdicts GROUP BY ALL ORDER BY ALL").fetchall()[-1] == ("slower", 3)
+    # A newer version replaces it, also if it names the workload in another way.
+    before = sorted(folder.rglob("verdict=*.parquet"))
+    with monkeypatch.context() as patch:
+        patch.setattr(_schema, "stamp", lambda: ("99.0.0", "new"))
+        series = _regressions.series_of
+        patch.setattr(
+            _regressions,
+            "series_of",
+            lambda *given: {name: [{**row, "workload_key": "new"} for row in rows] for name, rows in series(*given).items()},
+        )
+        lake.regressions(folder, record=True)
+    after = sorted(folder.rglob("verdict=*.parquet"))
+    assert len(after) == len(before) and len([path for path in after if "workload=new" in str(path)]) == 2
 
 
 def test_a_slower_host_is_named(planted: Path) -> None:

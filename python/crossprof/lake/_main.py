@@ -50,6 +50,7 @@ def main(arguments: list[str]) -> int:
     finding.add_argument("--last", type=_count, default=3, metavar="N", help="number of captures that are compared (%(default)s)")
     finding.add_argument("--against", type=_count, default=10, metavar="N", help="number of captures before them (%(default)s)")
     finding.add_argument("--threshold", type=float, default=1.0, metavar="PERCENT", help="smallest relevant slow-down (%(default)s)")
+    finding.add_argument("--record", action="store_true", help="also write the comparison of each workload to the table verdicts")
     finding.add_argument("--format", choices=("text", "json"), default="text", help="form of the result (%(default)s)")
     call = parser.parse_args(arguments)
     try:
@@ -131,7 +132,7 @@ def _sql(call: argparse.Namespace) -> int:
 def _regressions(call: argparse.Namespace) -> int:
     from ._regressions import regressions
 
-    found = regressions(call.lake, last=call.last, against=call.against, threshold=call.threshold)
+    found = regressions(call.lake, last=call.last, against=call.against, threshold=call.threshold, record=call.record)
     if call.format == "json":
         print(json.dumps(found, indent=1))
     else:

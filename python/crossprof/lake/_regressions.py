@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
 from .._errors import ProfileError, checked_count
 from ._query import connect, readable
+from ._store import Store
+from ._verdicts import write_verdict
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,7 +30,7 @@ _MOST = 3
 _CAPTURES = """
 SELECT workload_key, capture_id, run, path, captured_at, git_sha, device_kind, num_devices, program,
        typical_step_ps / 1e6 AS us, typical_step_steps, typical_step_variance_ps2 / 1e12 AS variance, typical_step_freedom,
-       typical_step_products, typical_step_squares, coalesce(captured_at, try_cast("timestamp" AS TIMESTAMP WITH TIME ZONE)) AS taken_at
+       typical_step_products, typical_step_squares, host, jax_version, libtpu_version, cuda_version, schema_version, coalesce(captured_at, try_cast("timestamp" AS TIMESTAMP WITH TIME ZONE)) AS taken_at
 FROM captures
 WHERE typical_step_ps IS NOT NULL AND taken_at IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY workload_key ORDER BY taken_at DESC, capture_id DESC) <= ?
@@ -49,7 +51,9 @@ ORDER BY ALL
 """
 
 
-def regressions(lake: str | os.PathLike[str], *, last: int = 3, against: int = 10, threshold: float = 1.0) -> list[dict[str, Any]]:
+def regressions(
+    lake: str | os.PathLike[str], *, last: int = 3, against: int = 10, threshold: float = 1.0, record: bool = False
+) -> list[dict[str, Any]]:
     """Returns the workloads whose steps became slower, largest slow-down first.
 
     Args:
@@ -57,6 +61,7 @@ def regressions(lake: str | os.PathLike[str], *, last: int = 3, against: int = 1
         last: Number of captures that are compared with those before them.
         against: Number of captures before them.
         threshold: Smallest relevant slow-down in percent.
+        record: Also write the comparison of each workload to the table ``verdicts``, unless it contains one of the same captures.
 
     Returns:
         For each workload, a dict with ``before_us`` and ``after_us`` (means of the typical steps), ``percent``, ``margin_percent`` (half
@@ -66,6 +71,7 @@ def regressions(lake: str | os.PathLike[str], *, last: int = 3, against: int = 1
 
     Raises:
         ProfileError: There is no lake, or an argument is invalid.
+        OSError: The lake cannot be written.
     """
     checked_count("last", last)
     checked_count("against", against)
@@ -74,8 +80,12 @@ def regressions(lake: str | os.PathLike[str], *, last: int = 3, against: int = 1
     connection = connect(lake)
     with readable(lake):
         series = series_of(connection, last + against)
-        found = [_regression(connection, captures, last, threshold) for captures in series.values()]
-    return sorted((each for each in found if each is not None), key=lambda each: (-each["percent"], each["workload_key"]))
+        found = [each for captures in series.values() if (each := _compared(connection, captures, last, threshold)) is not None]
+    if record:
+        for each in found:
+            write_verdict(Store(lake), each)
+    slower = (each.regression() for each in found if each.verdict == "slower")
+    return sorted(slower, key=lambda each: (-each["percent"], each["workload_key"]))
 
 
 def series_of(connection: duckdb.DuckDBPyConnection, most: int) -> dict[str, list[dict[str, Any]]]:
@@ -109,46 +119,72 @@ def split(levels: list[Any], last: int) -> tuple[list[int], list[int], bool]:
     return [at for at in kept if at < change], [at for at in kept if at >= change], bool(firsts)
 
 
-def slowdown(captures: list[dict[str, Any]], last: int, threshold: float) -> tuple[list[int], list[int], bool, Any] | None:
-    """Returns the captures before and after, true if the trend found the change, and the difference. None if nothing became slower."""
+def compared(captures: list[dict[str, Any]], last: int, threshold: float) -> tuple[list[int], list[int], bool, Any] | None:
+    """Returns the captures before and after, true if the trend found a change, and the difference. None if there are too few."""
     levels = [_level(row) for row in captures]
     before, after, is_change = split(levels, last)
     if not before or not after or len(before) + len(after) < _FEWEST:
         return None
     difference = _native.group_difference([levels[at] for at in after], [levels[at] for at in before], threshold / 100)
-    return None if difference is None or difference[-1] != "slower" else (before, after, is_change, difference)
+    return None if difference is None else (before, after, is_change, difference)
 
 
-def _regression(
+class Comparison(NamedTuple):
+    """Two groups of captures of a workload, and the difference of their step times."""
+
+    #: Rows about the captures, in the order of their time.
+    before: list[dict[str, Any]]
+    after: list[dict[str, Any]]
+    is_change_point: bool
+    before_us: float
+    after_us: float
+    margin_us: float | None
+    least_provable_us: float | None
+    verdict: str
+    threshold_percent: float
+    because: list[dict[str, Any]]
+
+    @property
+    def percent(self) -> float:
+        """The change in percent."""
+        return 100 * (self.after_us / self.before_us - 1)
+
+    def relative(self, us: float | None) -> float | None:
+        """Returns a time in percent of the earlier step time."""
+        return None if us is None else 100 * us / self.before_us
+
+    def regression(self) -> dict[str, Any]:
+        """Returns the dict that :func:`regressions` describes."""
+        first = self.after[0]
+        return {
+            "workload_key": first["workload_key"],
+            "program": first["program"],
+            "device_kind": first["device_kind"],
+            "num_devices": first["num_devices"],
+            "before_us": self.before_us,
+            "after_us": self.after_us,
+            "percent": self.percent,
+            "margin_percent": self.relative(self.margin_us),
+            "least_provable_percent": self.relative(self.least_provable_us),
+            "captures": [len(self.before), len(self.after)],
+            # If false, the change may be earlier than the first of the last captures.
+            "is_change_point": self.is_change_point,
+            "first_bad": _named(first),
+            "last_good": _named(self.before[-1]),
+            "because": self.because,
+        }
+
+
+def _compared(
     connection: duckdb.DuckDBPyConnection, captures: list[dict[str, Any]], last: int, threshold: float
-) -> dict[str, Any] | None:
-    found = slowdown(captures, last, threshold)
+) -> Comparison | None:
+    found = compared(captures, last, threshold)
     if found is None:
         return None
-    before, after, is_change, (after_us, before_us, margin_us, least_us, _) = found
+    before, after, is_change, (after_us, before_us, margin_us, least_us, verdict) = found
     sides = [captures[at] for at in before], [captures[at] for at in after]
-    first = captures[after[0]]
-
-    def percent(us: float | None) -> float | None:
-        return None if us is None else 100 * us / before_us
-
-    return {
-        "workload_key": first["workload_key"],
-        "program": first["program"],
-        "device_kind": first["device_kind"],
-        "num_devices": first["num_devices"],
-        "before_us": before_us,
-        "after_us": after_us,
-        "percent": 100 * (after_us / before_us - 1),
-        "margin_percent": percent(margin_us),
-        "least_provable_percent": percent(least_us),
-        "captures": [len(before), len(after)],
-        # If false, the change may be earlier than the first of the last captures.
-        "is_change_point": is_change,
-        "first_bad": _named(first),
-        "last_good": _named(captures[before[-1]]),
-        "because": _causes(connection, sides, after_us - before_us),
-    }
+    because = _causes(connection, sides, after_us - before_us) if verdict == "slower" else []
+    return Comparison(*sides, is_change, before_us, after_us, margin_us, least_us, verdict, threshold, because)
 
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:

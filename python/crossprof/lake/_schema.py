@@ -13,7 +13,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .. import _native
@@ -316,6 +316,50 @@ def _imports() -> tuple[Field, ...]:
     )
 
 
+def _verdicts() -> tuple[Field, ...]:
+    return (
+        _own("metric", _TEXT, "", "Column of `captures` that was compared: `typical_step_ps`."),
+        _own(
+            "verdict",
+            _TEXT,
+            "",
+            "`slower`, `faster`, `same` (the difference is below the threshold), `within_noise` (the noise could hide one), `unstable` "
+            "(only a large difference could have been found) or `equal`, as in a comparison.",
+        ),
+        _own("before_ps", _INT, "ps", "Mean of the metric of the earlier captures."),
+        _own("after_ps", _INT, "ps", "Mean of the metric of the later captures."),
+        _own("change_percent", _FLOAT, "%", "`100 * (after / before - 1)`."),
+        _own("margin_percent", _FLOAT, "%", "Half of the 95 % confidence interval of the change. Null if the noise is unknown."),
+        _own(
+            "least_provable_percent",
+            _FLOAT,
+            "%",
+            "Smallest difference that such captures would show in four of five cases. Null if the noise is unknown.",
+        ),
+        _own("threshold_percent", _FLOAT, "%", "Smallest relevant difference, as given."),
+        _own(
+            "is_change_point",
+            _FLAG,
+            "",
+            "True if the step time of the captures changes at one point. If false, the last captures were compared with those before "
+            "them, and the change may be earlier than the first of the last captures.",
+        ),
+        _own("before_captures", _TEXT, "", "`capture_id` of the earlier captures in the order of their time, as a JSON list."),
+        _own("after_captures", _TEXT, "", "`capture_id` of the later captures in the order of their time, as a JSON list."),
+        _own("first_bad_capture_id", _TEXT, "", "First of the later captures. Null unless the verdict is `slower`."),
+        _own("first_bad_git_sha", _TEXT, "", "Its commit."),
+        _own("last_good_capture_id", _TEXT, "", "Last of the earlier captures. Null unless the verdict is `slower`."),
+        _own("last_good_git_sha", _TEXT, "", "Its commit."),
+        _own("cause_part", _TEXT, "", "Part of the step that takes the most additional time. Null if none exceeds its noise."),
+        _own("cause_scope", _TEXT, "", "Scope that takes the most additional time. Null if none exceeds its noise."),
+        _own("cause_op", _TEXT, "", "Op that takes the most additional time. Null if none exceeds its noise."),
+        _own("cause_op_key", _TEXT, "", "Its `op_key`."),
+        _own("cause_host", _TEXT, "", "Host whose devices make the others wait longer. Null if none exceeds its noise."),
+        _own("because", _TEXT, "", "All causes with their times, as `crossprof lake regressions --format json` prints them."),
+        _own("created_at", _TIME, "", "Time of the comparison (UTC)."),
+    )
+
+
 class TableOf(NamedTuple):
     """A table of the lake."""
 
@@ -339,6 +383,8 @@ TABLES: dict[str, TableOf] = {
     "findings": TableOf(lambda: fields_of("Finding", texts=("evidence",)), ("id",)),
     "memory": TableOf(_memory, ("device_name", "class")),
     "events": TableOf(_events, ("process", "line", "start_ps", "depth")),
+    # Its keys are those of the last capture that was compared.
+    "verdicts": TableOf(_verdicts, ()),
     "imports": TableOf(_imports, ()),
 }
 
@@ -394,3 +440,14 @@ def stamp() -> tuple[str, str]:
     """Returns the version of crossprof, and the hash of all columns. Captures of older versions are written again."""
     text = json.dumps([[row["table_name"], row["column_name"], row["type"]] for row in schema_rows()])
     return _native.__version__, hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def is_older(then: Sequence[str]) -> bool:
+    """Returns true if an older version of crossprof wrote this stamp, or another build of this version with other columns."""
+    version, columns = stamp()
+    theirs, own = _numbers(then[0]), _numbers(version)
+    return theirs < own or (theirs == own and then[1] != columns)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.split("+")[0].split("."))

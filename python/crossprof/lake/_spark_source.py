@@ -44,7 +44,7 @@ class CrossprofSource(DataSource):
 
     def _table(self) -> str:
         table = self.options.get("table", "captures")
-        known = [name for name in _schema.TABLES if name != "imports"]
+        known = [*_rows.OF_PROFILE, "events"]
         if table not in known:
             raise ProfileError(f"There is no table {table!r}; there are {', '.join(known)}.")
         return table

@@ -3,9 +3,11 @@
 ::
 
     lake/schema=1/table=steps/workload=W/month=2026-11/capture=HASH.parquet    one file per table and capture
+    lake/schema=1/table=verdicts/workload=W/month=2026-11/verdict=HASH.parquet one file per comparison that was recorded
     lake/schema=1/table=schema_fields/schema_fields.parquet                    every column, with its definition
     lake/schema=1/state/columns/HASH.json                                      versions of the tables that were written
     lake/schema=1/state/captures/HASH.json                                     where the files of a capture are
+    lake/schema=1/state/verdicts/HASH.json                                     where the file of a comparison is
     lake/schema=1/state/sources/HASH.json                                      size and time of the files that were read from a path
 
 Every file is written under a temporary name and then renamed, so that readers never see half a file. The name contains the hash of the
@@ -95,6 +97,21 @@ class Store:
             file.write(written)
         return written.size
 
+    def lay_schema(self) -> None:
+        """Records the columns of this version, and writes the table of all columns unless this or a newer version has written it."""
+        version, columns = _schema.stamp()
+        if not self.state("columns", columns):
+            self.set_state("columns", columns, {"crossprof": version})
+        path = self.root / "table=schema_fields" / "schema_fields.parquet"
+        state = self.state("lake", "schema_fields")
+        if state and not _schema.is_older(state["stamp"]) and self.size(path) == state.get("size"):
+            return
+        import pyarrow as pa
+
+        schema = pa.schema([(field.name, pa.string()) for field in _schema.SCHEMA_FIELDS])
+        size = self.write_table(path, pa.Table.from_pylist(_schema.schema_rows(), schema))
+        self.set_state("lake", "schema_fields", {"stamp": [version, columns], "size": size})
+
     def state(self, kind: str, name: str) -> dict[str, Any]:
         """Returns a state. Empty if there is none."""
         try:
@@ -118,6 +135,10 @@ class Store:
 
     def _state(self, kind: str, name: str) -> Path:
         return self.root / "state" / kind / name[:2] / f"{name}.json"
+
+    def place_of_verdict(self, place: Sequence[str], name: str) -> Path:
+        """Returns the file of a comparison. ``place`` is the workload and the month."""
+        return self.place("verdicts", place, "").with_name(f"verdict={name}.parquet")
 
     def remove(self, capture_id: str, place: list[str], tables: Iterable[str]) -> None:
         """Removes files of a capture."""

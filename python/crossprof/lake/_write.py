@@ -82,7 +82,6 @@ class _Write:
             self.capture_id = None
             self.fail(f"{self.path}: {getattr(error, 'strerror', None) or str(error) or 'the memory is full'}")
             return
-        self._lay_schema_fields()
         # Another writer may have finished since, perhaps a newer version or one with events.
         if read is not None and not self._is_there(self.capture_id):
             self._store(self.capture_id, *read)
@@ -113,7 +112,7 @@ class _Write:
         if capture_id is None:
             return False
         state = self.store.state("captures", capture_id)
-        if not state.get("complete") or _is_older(state["stamp"]) or (self.with_events and not state["has_events"]):
+        if not state.get("complete") or _schema.is_older(state["stamp"]) or (self.with_events and not state["has_events"]):
             return False
         (place,), sizes = state["places"], state.get("sizes", {})
         if any(self.store.size(self.store.place(table, place, capture_id)) != sizes.get(table) for table in state["tables"]):
@@ -180,9 +179,7 @@ class _Write:
             "error": self.error,
             "complete": False,
         }
-        version, columns = _schema.stamp()
-        if not self.store.state("columns", columns):
-            self.store.set_state("columns", columns, {"crossprof": version})
+        self.store.lay_schema()
         self.store.set_state("captures", name, state)
         for old in places[:-1]:
             self.store.remove(name, old, state["tables"])
@@ -193,29 +190,6 @@ class _Write:
         self.store.set_state("captures", name, state)
         if self.error is None:
             self.status = "replaced" if before else "written"
-
-    def _lay_schema_fields(self) -> None:
-        """Writes the table of all columns, unless this or a newer version has written it."""
-        path = self.store.root / "table=schema_fields" / "schema_fields.parquet"
-        state = self.store.state("lake", "schema_fields")
-        if state and not _is_older(state["stamp"]) and self.store.size(path) == state.get("size"):
-            return
-        import pyarrow as pa
-
-        schema = pa.schema([(field.name, pa.string()) for field in _schema.SCHEMA_FIELDS])
-        table = pa.Table.from_pylist(_schema.schema_rows(), schema)
-        self.store.set_state("lake", "schema_fields", {"stamp": _schema.stamp(), "size": self.store.write_table(path, table)})
-
-
-def _is_older(stamp: list[str]) -> bool:
-    """Returns true if an older version of crossprof wrote this, or another build of this version with other columns."""
-    version, columns = _schema.stamp()
-    theirs, own = _numbers(stamp[0]), _numbers(version)
-    return theirs < own or (theirs == own and stamp[1] != columns)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) if part.isdecimal() else 0 for part in version.split("+")[0].split("."))
 
 
 def record_failure(capture: str | os.PathLike[str], lake: str | os.PathLike[str], error: str) -> dict[str, Any]:
