@@ -19,6 +19,7 @@ _PLACES = {
     "write": "_write",
     "connect": "_query",
     "regressions": "_regressions",
+    "export": "_export",
     "captures": "_captures",
     "captures_below": "_paths",
     "ray": "_engines",

@@ -15,6 +15,7 @@ _HELP = """\
   crossprof lake import 'gs-mirror/*/plugins/profile/*' --lake lake
   crossprof lake sql "SELECT run, typical_step_ps / 1e9 AS ms FROM captures ORDER BY captured_at"
   crossprof lake regressions --last 3 --against 10
+  crossprof lake export --output trend.json.gz
 
 Exit status: 0; 1 if a capture could not be read; 2 for invalid arguments; 3 if something became slower.
 """
@@ -52,9 +53,12 @@ def main(arguments: list[str]) -> int:
     finding.add_argument("--threshold", type=float, default=1.0, metavar="PERCENT", help="smallest relevant slow-down (%(default)s)")
     finding.add_argument("--record", action="store_true", help="also write the comparison of each workload to the table verdicts")
     finding.add_argument("--format", choices=("text", "json"), default="text", help="form of the result (%(default)s)")
+    writing = command("export", "write the trend of each workload as JSON")
+    writing.add_argument("folder", nargs="?", metavar="LAKE", help="folder of the lake, instead of --lake")
+    writing.add_argument("--output", metavar="FILE", help="file, compressed if its name ends in .gz (standard output)")
     call = parser.parse_args(arguments)
     try:
-        return {"import": _import, "sql": _sql, "regressions": _regressions}[call.command](call)
+        return {"import": _import, "sql": _sql, "regressions": _regressions, "export": _export}[call.command](call)
     except ModuleNotFoundError as error:
         if error.name not in ("pyarrow", "duckdb"):
             raise
@@ -138,6 +142,17 @@ def _regressions(call: argparse.Namespace) -> int:
     else:
         print("\n".join(line for each in found for line in lines(each)) or "No workload became slower.")
     return 3 if found else 0
+
+
+def _export(call: argparse.Namespace) -> int:
+    from ._export import export, text_of, write_export
+
+    document = export(call.folder or call.lake)
+    if call.output:
+        write_export(document, call.output)
+    else:
+        sys.stdout.write(text_of(document))
+    return 0
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:

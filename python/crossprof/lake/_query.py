@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._errors import ProfileError
 from . import _schema
@@ -53,6 +53,13 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
         with readable(lake):
             connection.execute(f'CREATE TEMP VIEW "{table}" AS {rows}')
     return connection
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    """Returns the rows of a query as dicts."""
+    result = connection.execute(query, list(parameters))
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, values)) for values in result.fetchall()]
 
 
 def _pattern(folder: Path) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
 from .._errors import ProfileError, checked_count
-from ._query import connect, readable
+from ._query import connect, readable, rows_of
 from ._store import Store
 from ._verdicts import write_verdict
 
@@ -91,15 +91,9 @@ def regressions(
 def series_of(connection: duckdb.DuckDBPyConnection, most: int) -> dict[str, list[dict[str, Any]]]:
     """Returns the last captures of each workload, in the order of their time."""
     series: dict[str, list[dict[str, Any]]] = {}
-    for row in _rows(connection, _CAPTURES, [most]):
+    for row in rows_of(connection, _CAPTURES, [most]):
         series.setdefault(row["workload_key"], []).append(row)
     return series
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, query: str, parameters: list[Any]) -> list[dict[str, Any]]:
-    result = connection.execute(query, parameters)
-    names = [column[0] for column in result.description or ()]
-    return [dict(zip(names, values)) for values in result.fetchall()]
 
 
 def _level(row: dict[str, Any]) -> tuple[float, int, float | None, float, tuple[float, float, float] | None]:
@@ -204,9 +198,9 @@ def _causes(
     """Returns what takes more time per step and device: parts of the step, scopes, ops and hosts, largest first."""
     ids = [[row["capture_id"] for row in side] for side in sides]
     both = [*ids[0], *ids[1]]
-    ops = _rows(connection, _OPS, [both])
+    ops = rows_of(connection, _OPS, [both])
     names = {row["op_key"]: row for row in ops}
-    hosts = _rows(connection, _HOSTS, [both])
+    hosts = rows_of(connection, _HOSTS, [both])
     kinds: list[tuple[str, dict[str, dict[str, float]]]] = [
         ("part", _parts(connection, both)),
         ("scope", _sums(ops, "scope")),
@@ -250,7 +244,7 @@ def _parts(connection: duckdb.DuckDBPyConnection, captures: list[str]) -> dict[s
 
     names = [field.name for field in _schema.fields("captures") if field.source[:2] == ("step_breakdown", "parts")]
     columns = ", ".join(f'"{name}" / 1e6 AS "{name}"' for name in names)
-    rows = _rows(connection, f"SELECT capture_id, {columns} FROM captures WHERE capture_id IN (SELECT unnest(?))", [captures])
+    rows = rows_of(connection, f"SELECT capture_id, {columns} FROM captures WHERE capture_id IN (SELECT unnest(?))", [captures])
     parts = {
         name.removeprefix("breakdown_").removesuffix("_ps"): {row["capture_id"]: row[name] for row in rows if row[name] is not None}
         for name in names

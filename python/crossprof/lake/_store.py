@@ -93,7 +93,7 @@ class Store:
         pyarrow.parquet.write_table(table, made, store_schema=False, **options)
         written = made.getvalue()
         # One call: the library writes a file of 20 kB in hundreds of parts.
-        with _replacing(path) as temporary, open(temporary, "wb") as file:
+        with replacing(path) as temporary, open(temporary, "wb") as file:
             file.write(written)
         return written.size
 
@@ -122,7 +122,7 @@ class Store:
 
     def set_state(self, kind: str, name: str, state: dict[str, Any]) -> None:
         """Writes a state."""
-        with _replacing(self._state(kind, name)) as temporary:
+        with replacing(self._state(kind, name)) as temporary:
             Path(temporary).write_text(json.dumps(state, sort_keys=True), encoding="utf-8")
 
     def forget(self, kind: str, name: str) -> None:
@@ -151,7 +151,7 @@ class Store:
         return sorted(path.name.removeprefix("table=") for path in folders)
 
 
-class _replacing:
+class replacing:
     """Gives a temporary name next to a file, and renames it to the file at the end. Removes it after an error."""
 
     def __init__(self, path: Path) -> None:
