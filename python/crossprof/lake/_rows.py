@@ -98,10 +98,6 @@ def _month(captured_at: datetime.datetime | None, metadata: dict[str, Any]) -> s
     return found.group() if found else "unknown"
 
 
-def _values(fields: tuple[Field, ...], record: dict[str, Any]) -> dict[str, Any]:
-    return {field.name: field.value(record) for field in fields if field.source}
-
-
 def _of_list(table: str, path: tuple[str, ...]) -> Callable[[Capture], Iterator[dict[str, Any]]]:
     """Returns the maker of rows from a list of the profile."""
 
@@ -111,7 +107,7 @@ def _of_list(table: str, path: tuple[str, ...]) -> Callable[[Capture], Iterator[
             found = (found or {}).get(key)
         fields = _schema.fields(table)
         for record in found or ():
-            row = _values(fields, record)
+            row = _schema.values(fields, record)
             # Rows about a host or device belong to its host.
             yield {**row, "host": record["host"]} if record.get("host") else row
 
@@ -119,7 +115,7 @@ def _of_list(table: str, path: tuple[str, ...]) -> Callable[[Capture], Iterator[
 
 
 def _captures(capture: Capture) -> Iterator[dict[str, Any]]:
-    row = _values(_schema.fields("captures"), capture.report)
+    row = _schema.values(_schema.fields("captures"), capture.report)
     row |= {
         "path": capture.path,
         "program": capture.program.get("name"),
@@ -147,9 +143,9 @@ def _memory(capture: Capture) -> Iterator[dict[str, Any]]:
     of_class = tuple(field for field in fields if field.source[:1] == ("class",))
     of_device = tuple(field for field in fields if field.source[:1] not in ((), ("class",)))
     for device in (capture.report.get("memory") or {}).get("devices", ()):
-        yield _values(of_device, device)
+        yield _schema.values(of_device, device)
         for one in device.get("by_class", ()):
-            yield {"device_name": device["device_name"], **_values(of_class, {"class": one})}
+            yield {"device_name": device["device_name"], **_schema.values(of_class, {"class": one})}
 
 
 def _device_steps(capture: Capture) -> int | None:
