@@ -31,6 +31,7 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
 
     Raises:
         OSError: The lake cannot be written.
+        ProfileError: The path of the lake is a URL, or contains a folder that engines would read as a column (``run=17``).
     """
     began = time.perf_counter()
     path = os.fspath(capture)
