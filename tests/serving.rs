@@ -32,6 +32,12 @@ fn truth(case: &str) -> Vec<Pass> {
     truth["passes"].as_array().unwrap().iter().map(pass).collect()
 }
 
+/// Numbers that the script chose (graphs.truth.json).
+fn chosen() -> Value {
+    let path = samples::root().join("tests/data/serving/graphs.truth.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
 fn open(case: &str) -> Session {
     xprof::open(&samples::root().join(format!("tests/data/serving/{case}.xplane.pb.gz")))
 }
@@ -165,5 +171,77 @@ fn captures_are_compared_by_the_passes_that_decode() {
         assert!(xprof::within(mean, time.us_per_step, 0.02), "{case}: {mean} and {}", time.us_per_step);
         // A prompt is not a stall.
         assert!(time.losses.iter().all(|loss| loss.longest_us < 4_000.0), "{case}: {:?}", time.losses);
+    }
+}
+
+/// Opens the synthetic capture whose decode passes launch graphs.
+fn with_graphs() -> Session {
+    xprof::open(&samples::root().join("tests/data/serving/graphs.trace.json.gz"))
+}
+
+#[test]
+fn gaps_between_decode_passes_are_those_of_the_script() {
+    let (mut session, truth) = (with_graphs(), chosen());
+    let phases = xprof::ours(&mut session, &Settings::default(), TableName::Serving);
+    let [prefill, decode] = phases.as_slice() else { panic!("{phases:?}") };
+    for column in ["median_gap_us", "p95_gap_us", "max_gap_us", "gap_percent"] {
+        let (ours, expected) = (xprof::number(decode, column), truth[column].as_f64().unwrap());
+        assert!(xprof::within(expected, ours, 1e-5), "{column}: {ours} and {expected}");
+    }
+    assert_eq!(xprof::text(decode, "gap_cause"), "host_bound");
+    let host = truth["host_bound_percent"].as_f64().unwrap();
+    assert!(xprof::within(host, xprof::number(decode, "gap_cause_percent"), 1e-5), "{host}");
+    // No two prefills are consecutive.
+    assert!(prefill["median_gap_us"].is_null() && prefill["gap_cause"].is_null());
+}
+
+#[test]
+fn gaps_on_the_cpu_contain_the_pause_of_the_script() {
+    for case in ["vllm", "sglang"] {
+        let phases = xprof::ours(&mut open(case), &Settings::default(), TableName::Serving);
+        let decode = phases.iter().find(|phase| xprof::text(phase, "phase") == "decode").unwrap();
+        // The script pauses for 300 us between passes.
+        let [median, percent] = ["median_gap_us", "gap_percent"].map(|column| xprof::number(decode, column));
+        let pass_us = xprof::number(decode, "avg_time_us");
+        assert!(median > 300.0 && median < pass_us, "{case}: {median} of {pass_us}");
+        assert!(percent > 100.0 * 300.0 / pass_us * 0.9 && percent < 100.0, "{case}: {percent}");
+        assert!(decode["graph_launches"].is_null(), "a CPU launches nothing");
+    }
+}
+
+#[test]
+fn graph_launches_of_each_pass_are_those_of_the_script() {
+    let (mut session, truth) = (with_graphs(), chosen());
+    let steps = xprof::ours(&mut session, &Settings::default(), TableName::Steps);
+    let passes = truth["passes"].as_array().unwrap();
+    assert_eq!(steps.len(), passes.len());
+    for (step, pass) in steps.iter().zip(passes) {
+        assert_eq!(xprof::text(step, "phase"), pass["phase"].as_str().unwrap());
+        let [launches, kernels] = ["graph_launches", "graph_kernels"].map(|column| xprof::number(step, column));
+        assert_eq!((Some(launches), Some(kernels)), (pass["graph_launches"].as_f64(), pass["graph_kernels"].as_f64()));
+        assert_eq!(Some(xprof::number(step, "num_kernels") - kernels), pass["single_kernels"].as_f64());
+    }
+    let phases = xprof::ours(&mut session, &Settings::default(), TableName::Serving);
+    for column in ["graph_launches", "graph_kernels", "single_kernels"] {
+        let expected = truth[column].as_f64().unwrap();
+        assert!(xprof::within(expected, xprof::number(&phases[1], column), 1e-12), "{column}");
+    }
+}
+
+/// The expected numbers were counted in the raw events: launches with `GraphLaunch` in their name, and ops with the same
+/// correlation id.
+#[test]
+fn steps_on_a_gpu_have_their_graph_launches() {
+    let cases =
+        [("graphs_on", Some((1.0, 114.0)), 115.0), ("conv", Some((4.0, 29.0)), 53.0), ("graphs_off", None, 115.0)];
+    for (case, graphs, ops) in cases {
+        let path = samples::root().join(format!("tests/data/jax-h100/{case}.xplane.pb.gz"));
+        let steps = xprof::ours(&mut xprof::open(&path), &Settings::default(), TableName::Steps);
+        assert_eq!(steps.len(), 6, "{case}");
+        for step in &steps {
+            assert_eq!(xprof::number(step, "num_kernels"), ops, "{case}");
+            let found = step["graph_launches"].as_f64().zip(step["graph_kernels"].as_f64());
+            assert_eq!(found, graphs, "{case}");
+        }
     }
 }

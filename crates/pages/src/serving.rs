@@ -3,7 +3,7 @@
 use crate::{PageQuery, Source};
 use base::format;
 use document::{Bar, Bars, Block, ColourClass, Figure, Link};
-use report::{Serving, View, metric};
+use report::{PhaseStats, STEP_PARTS, Serving, View, metric};
 use table::{Unit, unit};
 use tables::TableName;
 
@@ -80,7 +80,47 @@ fn figures(serving: &Serving) -> Vec<Figure> {
             .map(|it| Link::to(View::Steps, &format!("step>={} step<={}", it.first_step, it.last_step))),
         ..Figure::of(metric!("serving.max_requests"))
     };
-    vec![decoded_tokens(serving), interval, delay, prompts, requests]
+    let decode = serving.phases.iter().find(|phase| phase.phase == "decode");
+    let of_decode = decode.into_iter().flat_map(|decode| [Some(gap(decode)), graphs(decode)]).flatten();
+    [decoded_tokens(serving), interval, delay, prompts, requests].into_iter().chain(of_decode).collect()
+}
+
+fn gap(decode: &PhaseStats) -> Figure {
+    let cause = decode.gap_cause.as_ref().zip(decode.gap_cause_percent);
+    let title =
+        |cause: &str| STEP_PARTS.iter().find(|part| part.0 == cause).map_or(cause.to_owned(), |part| part.1.to_owned());
+    Figure {
+        label: "Gap between decode passes".to_owned(),
+        value: decode.median_gap_us,
+        unit: Unit::TimeUs,
+        note: match (decode.p95_gap_us, decode.max_gap_us, decode.gap_percent) {
+            (Some(p95), Some(max), Some(percent)) => format!(
+                "on a device, median. 95th percentile {}, longest {}. {} of the decode time{}",
+                format::time_us(p95),
+                format::time_us(max),
+                format::percent(percent),
+                cause.map_or_else(String::new, |(cause, percent)| format!(
+                    ". {} of it: {}",
+                    format::percent(percent),
+                    title(cause)
+                ))
+            ),
+            _ => "requires two consecutive passes that only decode".to_owned(),
+        },
+        ..Figure::of(metric!("serving.phases[].median_gap_us"))
+    }
+}
+
+/// Returns the figure about graph launches. `None` if launches are unknown.
+fn graphs(decode: &PhaseStats) -> Option<Figure> {
+    let (launches, inside, single) = (decode.graph_launches?, decode.graph_kernels?, decode.single_kernels?);
+    Some(Figure {
+        label: "Graph launches per decode pass".to_owned(),
+        value: Some(launches),
+        unit: Unit::Number,
+        note: format!("{} ops in graphs, {} launched one by one", format::number(inside), format::number(single)),
+        ..Figure::of(metric!("serving.phases[].graph_launches"))
+    })
 }
 
 fn decoded_tokens(serving: &Serving) -> Figure {

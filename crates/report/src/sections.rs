@@ -442,6 +442,13 @@ pub struct Step {
     /// Number of ops of the step, per device: ops that the host launched in the step, or ops that start in it if launches are
     /// unknown.
     pub num_kernels: f64,
+    /// Number of graphs (CUDA, HIP) that the host launched in the step, per device. Absent if the capture has no graph launch,
+    /// or if launches are unknown. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_launches: Option<f64>,
+    /// Number of the `num_kernels` that these graphs started. The host launched the other ops one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_kernels: Option<f64>,
     /// Time during which at least one op of the step runs (union over streams), mean over devices. The time covers the
     /// ops that the host launched in the step, even if they run later. Equal to `busy_us` if launches are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -76,6 +76,37 @@ pub struct PhaseStats {
     /// Tokens per second of this phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
+    /// Median gap between consecutive passes of this phase: the time on a device from the end of the ops before the boundary of
+    /// the two passes to the start of the next op. It is 0 if the device runs an op at the boundary. The numbers of gaps
+    /// cover each device and each two consecutive counted passes of this phase. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_gap_us: Option<f64>,
+    /// 95th percentile of the gaps between consecutive passes of this phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_gap_us: Option<f64>,
+    /// Longest gap between consecutive passes of this phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_gap_us: Option<f64>,
+    /// Share of the gaps between consecutive passes in the time of this phase's counted passes, over all devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_percent: Option<f64>,
+    /// Cause of most of the time in these gaps: an idle part of a step ([step_breakdown](#step_breakdown)), such as
+    /// `host_bound`. Absent if there are no gaps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_cause: Option<String>,
+    /// Share of this cause in the time of the gaps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_cause_percent: Option<f64>,
+    /// Mean number of graphs (CUDA, HIP) that the host launches per pass and device. 0 means that it launches every op
+    /// one by one. Absent if launches are unknown, and on devices that run whole programs (TPU).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_launches: Option<f64>,
+    /// Mean number of ops per pass and device that graphs start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_kernels: Option<f64>,
+    /// Mean number of ops per pass and device that the host launches one by one: kernels, copies and fills.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single_kernels: Option<f64>,
 }
 
 /// Part of a capture in which an engine serves a steady number of requests.

@@ -77,7 +77,7 @@ pub(super) const GAPS_TABLE: TableRecord = TableRecord {
     ..TableRecord::new("gaps", || columns(&GAPS), Made::Profile(gaps))
 };
 
-pub(super) static STEPS: ProfileColumns<Step, 24> = [
+pub(super) static STEPS: ProfileColumns<Step, 26> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
     (Column::of_field("name", "Name", Unit::Text, "steps[].name"), |it| optional_text(&it.name)),
     (Column::of_field("start_us", "Start", Unit::TimeUs, "steps[].start_us"), |it| Cell::Float(it.start_us)),
@@ -94,6 +94,12 @@ pub(super) static STEPS: ProfileColumns<Step, 24> = [
     }),
     (Column::of_field("idle_us", "Idle", Unit::TimeUs, "steps[].idle_us"), |it| Cell::Float(it.idle_us)),
     (Column::of_field("num_kernels", "Ops", Unit::Number, "steps[].num_kernels"), |it| Cell::Float(it.num_kernels)),
+    (Column::of_field("graph_launches", "Graph launches", Unit::Number, "steps[].graph_launches"), |it| {
+        float(it.graph_launches)
+    }),
+    (Column::of_field("graph_kernels", "Ops in graphs", Unit::Number, "steps[].graph_kernels"), |it| {
+        float(it.graph_kernels)
+    }),
     (Column::of_field("device_work_us", "Device work", Unit::TimeUs, "steps[].device_work_us"), |it| {
         float(it.device_work_us)
     }),

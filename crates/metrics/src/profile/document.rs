@@ -39,7 +39,11 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: D
         timeline_analysis: gaps::timeline_analysis(trace, devices),
         compilation: compilation::compilation(whole, &found.captured),
         io_operations: io::io_operations(whole, &found.captured, found.window.of_hosts(&found.captured)),
-        serving: serving::section(&steps.rows),
+        serving: serving::section(
+            &steps.rows,
+            &found.step_breakdown.pass_gaps(whole, &found.captured, &found.hosts, &found.calls, &found.steps),
+            found.steps.launches_graphs,
+        ),
         input_pipeline: found.input_pipeline.as_ref().map(|it| input_pipeline::section(whole, it)),
         step_timing: steps.timing,
         steps: steps.rows,

@@ -12,6 +12,7 @@ mod idle;
 mod launch_times;
 mod mean;
 mod meanwhile;
+mod pass_gaps;
 mod rows;
 mod section;
 mod window;
@@ -19,6 +20,7 @@ mod window;
 pub use events::StepEvent;
 pub use mean::MeanPart;
 pub use meanwhile::{WithoutInput, without_input};
+pub(crate) use pass_gaps::{PassGap, PassGaps};
 
 pub use section::{parts_of, section};
 

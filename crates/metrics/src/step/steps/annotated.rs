@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 use super::align::Aligned;
 use super::annotations::Annotations;
+use super::graphs::Graphs;
 use super::launched::Owners;
 use super::{
     Mark, StepSource, StepWindow, Steps, Tie, begin, dispatch, kit_marks, launches, modules, ops_starting_in, windows,
@@ -63,6 +64,8 @@ pub(super) fn steps(
         return steps;
     }
     let (mut ops, mut by_time) = (0, 0);
+    let graphs = Graphs::find(trace, devices);
+    steps.launches_graphs = (tie == Some(Tie::Correlation)).then_some(!graphs.is_empty());
     let marked_ends = kit_marks::ends_of_steps(trace, devices);
     let rows = steps.windows.iter_mut().zip(&annotated).zip(&launched);
     for (device, ((row, annotated), launched)) in devices.used.iter().zip(rows) {
@@ -74,7 +77,7 @@ pub(super) fn steps(
         let marked = marked_ends.get(&device.host).map(|&end| device.time_from_host(end));
         close_last(row, annotated, found.ends, marked, |window| ops_starting_in(trace, device, window.interval) > 0);
         if let Some(owners) = &owners {
-            by_time += owners.note(trace, device, launched, row);
+            by_time += owners.note(trace, device, &graphs, launched, row);
             ops += row.iter().flatten().map(|window| window.num_ops(trace, device)).sum::<u64>();
         }
     }

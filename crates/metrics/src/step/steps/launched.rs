@@ -17,7 +17,7 @@
 //! If the first ops on a line have no known launch, they were launched before the capture, and belong to no step. Other ops
 //! without a launch belong to the step in whose window they start.
 
-use super::{Mark, StepWindow, align::Aligned};
+use super::{Mark, StepWindow, align::Aligned, graphs::Graphs};
 use crate::device::devices::{Device, Devices};
 use base::Ps;
 use trace::{EventId, Interval, Trace, in_blocks};
@@ -34,6 +34,10 @@ pub struct Launched {
     pub first: Ps,
     /// End of the last op.
     pub last: Ps,
+    /// Number of graphs (CUDA, HIP) that the host launched.
+    pub graph_launches: u32,
+    /// Number of the ops that these graphs started.
+    pub graph_ops: u32,
 }
 
 impl Launched {
@@ -152,6 +156,7 @@ impl Owners {
         &self,
         trace: &Trace,
         device: &Device,
+        graphs: &Graphs,
         marks: &[Option<Mark>],
         windows: &mut [Option<StepWindow>],
     ) -> u64 {
@@ -161,6 +166,7 @@ impl Owners {
             windows.iter().zip(0usize..).filter_map(|(window, step)| Some(((*window)?.interval, step))).collect();
         base::sort::sort_by_key(&mut by_start, |(window, _)| *window);
         let (mut next, mut by_time) = (0, 0);
+        let mut graphs = graphs.of_device(trace, device);
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id) else { return };
             let start = event.start;
@@ -175,6 +181,10 @@ impl Owners {
             });
             if let Some(launched) = step.and_then(|step| launched.get_mut(step)) {
                 launched.add(Interval::new(start, event.end()));
+                if let Some(is_first) = graphs.first_of_launch(id, &event) {
+                    launched.graph_ops = launched.graph_ops.saturating_add(1);
+                    launched.graph_launches = launched.graph_launches.saturating_add(u32::from(is_first));
+                }
             }
         });
         for ((window, mut launched), mark) in windows.iter_mut().zip(launched).zip(marks) {

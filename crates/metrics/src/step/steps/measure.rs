@@ -26,6 +26,8 @@ pub(super) struct Measured {
     pub transfer: Ps,
     pub compile: Ps,
     pub ops: u64,
+    pub graph_launches: u64,
+    pub graph_ops: u64,
     /// Sum of the times from the annotation to the first op, over the `lags` windows where this time is known.
     pub lag: Ps,
     pub lags: u64,
@@ -42,9 +44,9 @@ impl Measured {
         if self.windows == 0 { 0.0 } else { sum.as_us() / self.windows as f64 }
     }
 
-    /// Returns the number of ops per device.
-    pub fn mean_ops(&self) -> f64 {
-        if self.windows == 0 { 0.0 } else { self.ops as f64 / self.windows as f64 }
+    /// Returns the mean over the windows.
+    pub fn mean_count(&self, sum: u64) -> f64 {
+        if self.windows == 0 { 0.0 } else { sum as f64 / self.windows as f64 }
     }
 
     /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only, and
@@ -56,7 +58,7 @@ impl Measured {
             idle_us: self.mean_us(self.duration - self.busy),
             is_behind: self.annotation.zip(self.start).is_some_and(|(annotation, start)| annotation.start < start),
             open: self.open,
-            ops: self.mean_ops(),
+            ops: self.mean_count(self.ops),
             compile_share: if duration > 0.0 { self.compile.as_ps() as f64 / duration } else { 0.0 },
             only_on: apart.then_some(self.device),
             phase,
@@ -114,6 +116,10 @@ fn add(
         }
         sums.ops += window.num_ops(trace, device);
         sums.device_work += window.device_work(device);
+    }
+    if let Some(launched) = window.launched {
+        sums.graph_launches += u64::from(launched.graph_launches);
+        sums.graph_ops += u64::from(launched.graph_ops);
     }
     if let Some(lag) = window.lag() {
         sums.lag += lag;

@@ -34,6 +34,7 @@ mod begin;
 mod device_sequence;
 mod dispatch;
 mod flags;
+mod graphs;
 mod host_spans;
 mod kit_marks;
 mod launched;
@@ -156,6 +157,8 @@ pub struct Steps {
     pub tie: Option<Tie>,
     /// Relation between the steps of several devices. `None` before [`Steps::related`] and for a single device.
     pub relation: Option<Relation>,
+    /// True if the host launches graphs (CUDA, HIP). `None` if launches are unknown.
+    pub launches_graphs: Option<bool>,
     /// Details for warnings about the source of the steps. Empty for annotations and lines.
     remarks: Remarks,
 }
@@ -306,6 +309,7 @@ impl Steps {
             windows: marks.iter().map(|row| windows::start_to_start(row)).collect(),
             relation: None,
             tie: None,
+            launches_graphs: None,
             remarks: Remarks::default(),
         }
     }

@@ -70,6 +70,7 @@ fn found(
         flags.counted = chosen;
     }
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
+    let has_graphs = steps.launches_graphs == Some(true);
     let rows: Vec<Step> = measured
         .iter()
         .zip(&flags)
@@ -86,7 +87,9 @@ fn found(
             communication_us: step.mean_us(step.communication),
             transfer_us: step.mean_us(step.transfer),
             idle_us: step.mean_us(step.duration - step.busy),
-            num_kernels: step.mean_ops(),
+            num_kernels: step.mean_count(step.ops),
+            graph_launches: has_graphs.then(|| step.mean_count(step.graph_launches)),
+            graph_kernels: has_graphs.then(|| step.mean_count(step.graph_ops)),
             device_work_us: Some(step.mean_us(step.device_work)),
             host_start_us: step.annotation.map(|annotation| (annotation.start - origin).as_us()),
             host_duration_us: step.annotation.map(|annotation| annotation.length().as_us()),
