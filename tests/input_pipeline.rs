@@ -180,12 +180,68 @@ fn ops_equal_xprofs() {
             assert_eq!(text(op, "category"), row["category"].as_str().unwrap(), "{name} {row}");
             *of_category.entry(text(op, "category").to_owned()).or_insert(0.0) += number(op, "self_time_us");
         }
-        let sums = [("Preprocessing", "preprocessing_us"), ("Demanded file read", "demanded_file_read_us")];
-        for (category, key) in sums {
-            let theirs: f64 = golden["p"][key].as_str().unwrap().parse().unwrap();
-            let ours = of_category.get(category).copied().unwrap_or(0.0);
+        let report = session.report(0, &support::xprof::all()).unwrap();
+        for (category, key, ours) in sums(report.input_pipeline.as_ref().unwrap()) {
+            let (theirs, ours): (f64, f64) = (golden["p"][key].as_str().unwrap().parse().unwrap(), ours.unwrap());
             assert!((theirs - ours).abs() < 0.01, "{name}: {key} {theirs} is not {ours}");
+            let listed = of_category.get(category).copied().unwrap_or(0.0);
+            assert!((listed - ours).abs() < 0.01, "{name}: {category} {listed} is not {ours}");
         }
     }
     assert!(compared > 100, "{compared}");
+}
+
+/// Returns XProf's category, its id for the time of the category, and our time.
+fn sums(found: &InputPipeline) -> [(&'static str, &'static str, Option<f64>); 4] {
+    [
+        ("Enqueue", "enqueue_us", found.enqueue_us),
+        ("Demanded file read", "demanded_file_read_us", found.demanded_file_read_us),
+        ("Advanced file read", "advanced_file_read_us", found.advanced_file_read_us),
+        ("Preprocessing", "preprocessing_us", found.preprocessing_us),
+    ]
+}
+
+/// Compares the input of each step with XProf, on synthetic captures (xprof_steps.py). XProf leaves out the first and last step
+/// on a GPU.
+#[test]
+fn input_of_each_step_equals_xprofs() {
+    for (name, theirs, ours, other, count) in [
+        ("steps_gpu", "infeedTimeMs", "input_us", "host_transfer_us", 6),
+        ("steps_tpu", "hostTransferTimeMs", "host_transfer_us", "input_us", 8),
+    ] {
+        let golden = json(&format!("{name}.xprof.json"));
+        let mut session = open(&format!("{name}.xplane.pb"));
+        let steps = rows(&mut session, &support::xprof::all(), TableName::InputPipeline, "steps");
+        let expected = golden["steps"].as_array().unwrap();
+        assert_eq!((steps.len(), expected.len()), (8, count), "{name}");
+        for row in expected {
+            let step = steps.iter().find(|step| text(step, "step_name") == row["stepnum"].as_str().unwrap()).unwrap();
+            let (theirs, ours) = (1e3 * row[theirs].as_f64().unwrap(), number(step, ours));
+            assert!(theirs > 10.0 && (theirs - ours).abs() < 1e-6, "{name}: {theirs} is not {ours}");
+            assert!(step[other].is_null(), "{name}");
+        }
+        // XProf scales the time of the ops to 0 if devices copy from the host: the capture contains it.
+        let report = session.report(0, &support::xprof::all()).unwrap();
+        let preprocessing = report.input_pipeline.as_ref().unwrap().preprocessing_us.unwrap();
+        let listed = 1e3 * golden["rows"][0]["selfTimeInMs"].as_f64().unwrap();
+        assert!((preprocessing - listed).abs() < 1e-3, "{name}: {preprocessing} is not {listed}");
+        let scaled: f64 = golden["p"]["preprocessing_us"].as_str().unwrap().parse().unwrap();
+        assert_eq!(scaled == 0.0, name == "steps_gpu", "{name}");
+    }
+}
+
+/// On an H100, JAX names copies from the host `MemcpyH2D`. Each step copies one batch, which takes most of the step's input.
+#[test]
+fn copies_of_jax_are_input() {
+    let path = support::samples::root().join("tests/data/jax-h100/input_bound.xplane.pb.gz");
+    let mut session = support::xprof::open(&path);
+    let breakdown = rows(&mut session, &Settings::default(), TableName::StepBreakdown, "");
+    let steps = rows(&mut session, &Settings::default(), TableName::InputPipeline, "steps");
+    assert_eq!(steps.len(), 6);
+    for step in &steps {
+        let same = |row: &&Row| text(row, "kind") == "step" && row["step"] == step["step"];
+        let row = breakdown.iter().find(same).unwrap();
+        let expected = number(row, "input_bound_us") + number(row, "h2d_us");
+        assert!((number(step, "input_us") - expected).abs() < 1e-6 && number(row, "h2d_us") > 500.0, "{row:?}");
+    }
 }

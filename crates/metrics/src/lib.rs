@@ -24,7 +24,7 @@ pub use device::devices::{Device, Devices, interval};
 pub use device::hardware::{Reading, readings};
 pub use device::scores::{DeviceScore, LateCause, StepSpread};
 pub use device::self_time::{SelfTime, self_times};
-pub use facts::input_stages::{InputStage, iterator as iterator_part};
+pub use facts::input_stages::InputStage;
 pub use host::compiled_calls::{CompiledCalls, HostArguments, compiled_calls, host_arguments};
 pub use host::host_ops::{HostOp, HostOps};
 pub use host::host_threads::{HostRole, HostThreads};
@@ -34,7 +34,7 @@ pub use host::host_waits::{
 pub use host::host_work::{
     CompiledFunction, HostWork, compiled_functions, compiled_modules, for_each_named, host_spans,
 };
-pub use host::input_pipeline::{HostStages, InputOp, InputPipeline};
+pub use host::input_pipeline::{HostStages, InputCategory, InputOp, InputPipeline};
 pub use host::io::io_operations;
 pub use host::launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};
 pub use op::categories::{OpClass, OpFamily, family_of};

@@ -120,6 +120,7 @@ pub fn profile() -> UnifiedProfile {
             limiting_stage: Some("read".into()),
             limiting_op: Some("read".into()),
             limiting_percent: Some(80.0),
+            demanded_file_read_us: Some(24.0),
             chain: vec!["next_batch".into(), "read".into()],
             stages: vec![InputStageTime {
                 stage: "read".into(),
@@ -139,6 +140,7 @@ pub fn profile() -> UnifiedProfile {
                 threads: 1,
                 busy_percent: 80.0,
             }],
+            ..InputPipeline::default()
         }),
         steps: vec![Step { duration_us: 120.0, counted: true, ..Step::default() }],
         step_breakdown: None,

@@ -27,6 +27,24 @@ pub struct InputPipeline {
     /// Ops from the op that feeds the devices to the source of the data. If an op gets its input from several ops, the chain
     /// continues with the input op that has the most self time, including its own inputs. At most 50 ops.
     pub chain: Vec<String>,
+    /// Self time of the ops that XProf puts into the category `Enqueue`: they send batches to the devices (infeed, and copies
+    /// named `MemcpyHToD` on the host). XProf's `enqueue_us`. The times of all four categories are sums over threads and
+    /// hosts. If devices also copy from the host, XProf scales the other three to a time that it estimates from the share of
+    /// these copies in the steps. crossprof never scales them. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enqueue_us: Option<f64>,
+    /// Self time of the ops that XProf puts into the category `Demanded file read`: they read files or get examples from a source
+    /// when the next op asks for them. XProf's `demanded_file_read_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demanded_file_read_us: Option<f64>,
+    /// Self time of the ops that XProf puts into the category `Advanced file read`: they read files ahead, behind a prefetch,
+    /// interleave, cache or parallel map. XProf's `advanced_file_read_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advanced_file_read_us: Option<f64>,
+    /// Self time of the ops that XProf puts into the category `Preprocessing`: all other ops of tf.data and Grain. XProf's
+    /// `preprocessing_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preprocessing_us: Option<f64>,
     /// Stages that occur, in the order in which a batch passes through them.
     pub stages: Vec<InputStageTime>,
     /// The ops with the most self time, at most 50.

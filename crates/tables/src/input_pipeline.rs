@@ -3,10 +3,11 @@
 use crate::profile_table::{ProfileColumns, float, int, optional_text, text};
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
-use metrics::{Breakdown, Context, InputStage, StepPart, iterator_part};
+use base::{Ps, sort};
+use metrics::{Breakdown, Context, InputCategory, InputStage, StepPart};
 use report::{InputOpTime, InputStageTime, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column};
-use trace::Interval;
+use trace::{ArgsId, EventKind, Interval, Platform, StrId};
 
 pub(super) const TABLE: TableRecord = TableRecord {
     forms: &["ops", "stages", "steps"],
@@ -79,7 +80,7 @@ pub(super) static OPS: [(Column, OpCell); 13] = [
             "Absent for ops that XProf does not list. XProf counts all tf.data iterators except five file readers as \
                 preprocessing, even if they only wait for other threads.",
         ),
-        |op, _| category(op).map_or(Cell::Absent, text),
+        |op, _| InputCategory::of(op).map_or(Cell::Absent, |it| text(it.label())),
     ),
 ];
 
@@ -103,7 +104,7 @@ pub(super) static STAGES: ProfileColumns<InputStageTime, 6> = [
 ];
 
 /// Columns of steps before the stages.
-const STEP: [Column; 6] = [
+const STEP: [Column; 8] = [
     column("step", "Position", Unit::Count, "Position of the step, from 0."),
     column(
         "step_name",
@@ -122,7 +123,27 @@ const STEP: [Column; 6] = [
         "Time during which a thread that feeds devices is in the input pipeline, on the host of the step's first \
          device.",
     ),
+    column(
+        "input_us",
+        "Input",
+        Unit::TimeUs,
+        "Wait for input, and copies from the host that overlap with neither computation nor communication. Mean over the \
+         devices that ran the step. Absent for TPUs.",
+    )
+    .xprof("infeedTimeMs")
+    .caveat("XProf takes copies for computation unless their name starts with `MEMCPYHtoD`. JAX names them `MemcpyH2D`."),
+    column(
+        "host_transfer_us",
+        "Host transfer",
+        Unit::TimeUs,
+        "Time of the ops that send data to the host or receive data from the host, including the time during which they wait. \
+         Largest value of all cores. Only for TPUs.",
+    )
+    .xprof("hostTransferTimeMs"),
 ];
+
+/// Categories of ops of a TPU that exchange data with the host.
+const HOST_TRANSFERS: [&str; 4] = ["host recv", "host recv-done", "host send", "host send-done"];
 
 /// Columns of the stages of a step.
 const STAGE_TIMES: [Column; InputStage::ALL.len()] = [
@@ -178,7 +199,7 @@ fn of_profile(profile: &UnifiedProfile, form: &str) -> Table {
             found.stages.iter().map(|it| STAGES.iter().map(|(_, cell)| cell(it)).collect()).collect()
         }
         Some(found) => {
-            let listed = found.ops.iter().filter(|op| category(op).is_some());
+            let listed = found.ops.iter().filter(|op| InputCategory::of(op).is_some());
             let whole: f64 = listed.map(|op| op.self_time_us).sum();
             found.ops.iter().map(|op| OPS.iter().map(|(_, cell)| cell(op, whole)).collect()).collect()
         }
@@ -191,6 +212,8 @@ fn steps(context: &Context<'_>) -> Vec<Vec<Cell>> {
     let breakdown = &context.analysis.step_breakdown;
     let devices = &context.analysis.captured;
     let names = crate::step_breakdown::step_names(&context.profile.steps);
+    let transfers = HostTransfers::new(context);
+    let is_tpu = devices.platform == Some(Platform::Tpu);
     let row = |rows: &[metrics::StepRow]| {
         let (first, mean) = (rows.first()?, Breakdown::mean_of_step(rows, None)?);
         let device = devices.used.get(first.device as usize)?;
@@ -208,6 +231,8 @@ fn steps(context: &Context<'_>) -> Vec<Vec<Cell>> {
             float(wait),
             float(share),
             float(held),
+            float((!is_tpu).then(|| wait.unwrap_or(0.0) + mean.part_us(StepPart::HostToDevice))),
+            float(transfers.as_ref().map(|it| it.longest(rows).as_us())),
         ];
         let stage = |stage| Cell::Float(found.stage_time(device.host, stage, within).as_us());
         cells.extend(InputStage::ALL.map(stage));
@@ -217,27 +242,42 @@ fn steps(context: &Context<'_>) -> Vec<Vec<Cell>> {
 }
 
 fn share(op: &InputOpTime, time_us: f64, whole: f64) -> Cell {
-    float(category(op).filter(|_| whole > 0.0).map(|_| 100.0 * time_us / whole))
+    float(InputCategory::of(op).filter(|_| whole > 0.0).map(|_| 100.0 * time_us / whole))
 }
 
-/// Returns the category of an op in XProf. `None` for ops that XProf does not list.
-fn category(op: &InputOpTime) -> Option<&'static str> {
-    /// tf.data iterators that read files, and iterators that read ahead (XProf, op_stats_to_input_pipeline_analysis.cc).
-    const READERS: [&str; 5] = ["::TFRecord", "::TextLine", "::FixedLengthRecord", "::SSTable", "::RecordIO"];
-    const AHEAD: [&str; 5] = ["::MemoryReader", "::MemoryWriter", "::Interleave", "::Prefetch", "::ParallelMap"];
-    let has = |parts: &[&str]| parts.iter().any(|part| op.name.contains(part));
-    if iterator_part(&op.name).is_some() {
-        return Some(match READERS.iter().any(|reader| op.name.ends_with(reader)) {
-            false => "Preprocessing",
-            true if has(&AHEAD) => "Advanced file read",
-            true => "Demanded file read",
-        });
+/// Ops of TPUs that exchange data with the host.
+struct HostTransfers {
+    /// Start and duration of the ops of each used device, by start.
+    of_device: Vec<Vec<(Ps, Ps)>>,
+}
+
+impl HostTransfers {
+    /// Finds the ops. Returns `None` if the devices are not TPUs.
+    fn new(context: &Context<'_>) -> Option<HostTransfers> {
+        let (trace, devices) = (context.captured_trace(), &context.analysis.captured);
+        if devices.platform != Some(Platform::Tpu) {
+            return None;
+        }
+        let is_transfer =
+            |kind: &&EventKind| HOST_TRANSFERS.contains(&trace.text(trace.args.get(kind.args).hlo_category));
+        let kinds: Vec<(StrId, ArgsId)> =
+            trace.events.kinds().iter().filter(is_transfer).map(|kind| (kind.name, kind.args)).collect();
+        let kinds = sort::set(kinds);
+        let of_device = |device: &metrics::Device| -> Vec<(Ps, Ps)> {
+            let ops = device.ops.iter().filter(|_| !kinds.is_empty()).filter_map(|&id| trace.events.get(id));
+            ops.filter(|op| kinds.contains(&(op.name, op.args))).map(|op| (op.start, op.duration)).collect()
+        };
+        Some(HostTransfers { of_device: devices.used.iter().map(of_device).collect() })
     }
-    match op.stage.as_str() {
-        "enqueue" => Some("Enqueue"),
-        "transfer" if has(&["MemcpyHToD", "MEMCPYHtoD"]) => Some("Enqueue"),
-        "read" if op.detail.is_some() => Some("Demanded file read"),
-        "preprocess" | "batch" | "other" if op.detail.is_some() => Some("Preprocessing"),
-        _ => None,
+
+    /// Returns the time of a step's ops on the device that has most of it.
+    fn longest(&self, rows: &[metrics::StepRow]) -> Ps {
+        let time = |row: &metrics::StepRow| -> Ps {
+            let ops = self.of_device.get(row.device as usize).map_or(&[][..], Vec::as_slice);
+            let first = ops.partition_point(|&(start, _)| start < row.start);
+            let inside = ops.iter().skip(first).take_while(|&&(start, _)| start < row.start + row.duration);
+            inside.map(|&(_, duration)| duration).sum()
+        };
+        rows.iter().map(time).max().unwrap_or_default()
     }
 }

@@ -15,9 +15,11 @@
 //! for it, or run ahead of it. If several threads work in an op, their time is divided by the largest number of them
 //! that work at once. So one busy reader is a tighter limit than four mapping threads that are half idle.
 
+mod category;
 mod events;
 mod section;
 
+pub use category::InputCategory;
 pub use section::section;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The section of the report.
 
-use super::{InputPipeline, share};
+use super::{InputCategory, InputOp, InputPipeline, share};
 use crate::host::host_waits::{place, shown};
 use base::Ps;
 use facts::input_stages::InputStage;
@@ -17,6 +17,17 @@ pub fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipeline {
     let limit = found.limit.and_then(|at| found.ops.get(at));
     let name = |at: usize| found.ops.get(at).map(|op| label(trace.text(op.name)));
     let part = |at: usize| name(at).map(|name| name.rsplit("::").next().unwrap_or(&name).to_owned());
+    let op = |op: &InputOp| InputOpTime {
+        name: label(trace.text(op.name)),
+        detail: Some(detail(trace.text(op.detail))).filter(|detail| !detail.is_empty()),
+        stage: op.stage.label().to_owned(),
+        parent: op.parent.and_then(name),
+        count: op.count,
+        total_time_us: op.total.as_us(),
+        self_time_us: op.self_time.as_us(),
+        threads: op.threads,
+        busy_percent: op.busy_percent,
+    };
     let stage = |stage: InputStage| {
         let sets = || found.hosts.iter().filter_map(move |host| Some((host, host.stages.get(stage as usize)?)));
         let time: Ps = sets().map(|(host, set)| set.length_within(host.window)).sum();
@@ -33,7 +44,21 @@ pub fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipeline {
             busy_percent: share(busy, if held > Ps::ZERO { held } else { window }),
         })
     };
+    let mut ops: Vec<InputOpTime> = found.ops.iter().filter(|op| op.count > 0).map(op).collect();
+    let of_category = |category| {
+        let own = ops.iter().filter(|op| InputCategory::of(op) == Some(category));
+        Some(own.map(|op| op.self_time_us).sum())
+    };
+    let enqueue_us = of_category(InputCategory::Enqueue);
+    let demanded_file_read_us = of_category(InputCategory::DemandedFileRead);
+    let advanced_file_read_us = of_category(InputCategory::AdvancedFileRead);
+    let preprocessing_us = of_category(InputCategory::Preprocessing);
+    ops.truncate(MOST_OPS);
     report::InputPipeline {
+        enqueue_us,
+        demanded_file_read_us,
+        advanced_file_read_us,
+        preprocessing_us,
         held_us: held.as_us(),
         held_percent: share(held, window),
         limiting_stage: limit.map(|op| op.stage.label().to_owned()),
@@ -41,23 +66,7 @@ pub fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipeline {
         limiting_percent: limit.map(|op| op.busy_percent),
         chain: found.chain().into_iter().take(MOST_OPS).filter_map(part).collect(),
         stages: InputStage::ALL.into_iter().filter_map(stage).collect(),
-        ops: found
-            .ops
-            .iter()
-            .filter(|op| op.count > 0)
-            .take(MOST_OPS)
-            .map(|op| InputOpTime {
-                name: label(trace.text(op.name)),
-                detail: Some(detail(trace.text(op.detail))).filter(|detail| !detail.is_empty()),
-                stage: op.stage.label().to_owned(),
-                parent: op.parent.and_then(name),
-                count: op.count,
-                total_time_us: op.total.as_us(),
-                self_time_us: op.self_time.as_us(),
-                threads: op.threads,
-                busy_percent: op.busy_percent,
-            })
-            .collect(),
+        ops,
     }
 }
 
