@@ -7,7 +7,9 @@ use crate::{PageQuery, steps};
 use base::{Ps, sort};
 use document::heat_map::MOST_EXACT;
 use document::{Block, CellTimes, Choice, HeatMap};
+use memory::allocator::{Allocator, AllocatorEvent, allocators};
 use metrics::{Context, StepPart, StepRow, median};
+use report::NotMeasured;
 use table::{Cell, Query, Unit, query};
 use tables::TableName;
 use trace::EventId;
@@ -28,10 +30,11 @@ enum Quantity {
     Idle,
     Input,
     Host,
+    Memory,
 }
 
 impl Quantity {
-    const ALL: [Quantity; 7] = [
+    const ALL: [Quantity; 8] = [
         Quantity::Work,
         Quantity::Duration,
         Quantity::Communication,
@@ -39,6 +42,7 @@ impl Quantity {
         Quantity::Idle,
         Quantity::Input,
         Quantity::Host,
+        Quantity::Memory,
     ];
 
     /// Returns the value in URLs, and the display name.
@@ -51,6 +55,7 @@ impl Quantity {
             Quantity::Idle => ("idle", "Idle"),
             Quantity::Input => ("input", "Waiting for input"),
             Quantity::Host => ("host", "Waiting for launch or compilation"),
+            Quantity::Memory => ("memory", "Peak of device memory"),
         }
     }
 
@@ -64,17 +69,18 @@ impl Quantity {
             Quantity::Idle => "No op runs on the device.",
             Quantity::Input => "The device is idle while the host is in the input pipeline, or in infeed.",
             Quantity::Host => "The device is idle because the host launches late or compiles.",
+            Quantity::Memory => "The largest number of bytes that the device's allocator holds during the step.",
         }
     }
 
-    /// Returns the value of a row, except [`Quantity::Wait`].
+    /// Returns the value of a row, except [`Quantity::Wait`] and [`Quantity::Memory`].
     fn of(self, row: &StepRow) -> Ps {
         let parts = |parts: &[StepPart]| parts.iter().map(|part| row.parts.get(*part)).sum();
         match self {
             Quantity::Work => row.parts.work(),
             Quantity::Duration => row.duration,
             Quantity::Communication => row.parts.get(StepPart::Communication),
-            Quantity::Wait => Ps::ZERO,
+            Quantity::Wait | Quantity::Memory => Ps::ZERO,
             Quantity::Idle => row.parts.idle(),
             Quantity::Input => parts(&StepPart::WAITS_FOR_INPUT),
             Quantity::Host => parts(&StepPart::WAITS_FOR_HOST),
@@ -97,6 +103,7 @@ pub(super) fn blocks(context: &Context<'_>, asked: &PageQuery) -> Vec<Block> {
     }
     let occurs = |quantity: &Quantity| match quantity {
         Quantity::Wait => context.analysis.collectives.sums.wait > Ps::ZERO,
+        Quantity::Memory => has_allocators(context),
         quantity => breakdown.rows.iter().any(|row| quantity.of(row) > Ps::ZERO),
     };
     let quantities: Vec<Quantity> = Quantity::ALL.into_iter().filter(occurs).collect();
@@ -112,12 +119,24 @@ pub(super) fn blocks(context: &Context<'_>, asked: &PageQuery) -> Vec<Block> {
             chosen: chosen.to_owned(),
         })
     };
-    let scales = vec![("difference", "Compared with the step's median"), ("time", "Time")];
-    vec![
+    let value = if quantity == Quantity::Memory { "Bytes" } else { "Time" };
+    let scales = vec![("difference", "Compared with the step's median"), ("time", value)];
+    let mut blocks = vec![
         choice(QUANTITY, "Colour", quantities.iter().map(|quantity| quantity.names()).collect(), chosen),
         choice(SCALE, "Scale", scales, if differs { "difference" } else { "time" }),
         Block::HeatMap(map(context, &shown, quantity, differs)),
-    ]
+    ];
+    if !has_allocators(context) {
+        let absent = context.profile.not_measured.iter().find(|it| it.field == "memory.devices[].peak_bytes");
+        let text = |it: &NotMeasured| format!("The map cannot show the memory in use of each step. {}", it.reason);
+        blocks.extend(absent.map(|it| Block::Note { text: text(it) }));
+    }
+    blocks
+}
+
+/// Returns true if the allocator of a device recorded events.
+fn has_allocators(context: &Context<'_>) -> bool {
+    context.analysis.memory.devices.iter().any(|device| device.source == "allocator")
 }
 
 /// Returns the devices that pass the page's filter, as indices into the devices that ran ops.
@@ -143,6 +162,8 @@ fn map(context: &Context<'_>, shown: &[u32], quantity: Quantity, differs: bool) 
     let analysis = context.analysis;
     let (used, num_steps) = (&analysis.devices.used, analysis.steps.len());
     let mut values = values(context, shown, quantity);
+    let least_end =
+        if quantity == Quantity::Memory { LEAST_DIFFERENCE * median_of(&values) } else { least_end_us(context) };
     if differs {
         subtract_medians(&mut values, num_steps);
     }
@@ -162,7 +183,7 @@ fn map(context: &Context<'_>, shown: &[u32], quantity: Quantity, differs: bool) 
     let how = if differs { ", compared with the median of the step" } else { "" };
     HeatMap {
         title: format!("{name} of each device in each step{how}"),
-        unit: Unit::TimeUs,
+        unit: if quantity == Quantity::Memory { Unit::Bytes } else { Unit::TimeUs },
         note: format!("{} Click a cell to see the step on the timeline.", quantity.about()),
         rows,
         groups,
@@ -170,10 +191,10 @@ fn map(context: &Context<'_>, shown: &[u32], quantity: Quantity, differs: bool) 
         times: Some(times(context, shown)),
         ..HeatMap::default()
     }
-    .with_cells(&values, differs.then(|| least_end_us(context)))
+    .with_cells(&values, differs.then_some(least_end))
 }
 
-/// Returns the values in microseconds, row by row. Steps that were not measured completely on a device have no value.
+/// Returns the values in microseconds or bytes, row by row. Steps that were not measured completely on a device have no value.
 fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> {
     let analysis = context.analysis;
     let num_steps = analysis.steps.len();
@@ -186,6 +207,12 @@ fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> 
         ((step as usize) < num_steps).then_some(row * num_steps + step as usize)
     };
     let mut values = vec![f64::NAN; shown.len() * num_steps];
+    if quantity == Quantity::Memory {
+        for (device, step, bytes) in peaks(context, shown) {
+            cell(device, step).and_then(|at| values.get_mut(at)).into_iter().for_each(|value| *value = bytes as f64);
+        }
+        return values;
+    }
     for row in analysis.step_breakdown.rows.iter().filter(|row| row.whole) {
         let value = row.step.and_then(|step| cell(row.device, step)).and_then(|at| values.get_mut(at));
         value.into_iter().for_each(|value| *value = quantity.of(row).as_us());
@@ -205,8 +232,35 @@ fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> 
     values
 }
 
-/// Share of a step by which a device must differ from the others for the strongest colour. We chose this limit because
-/// a smaller difference may be noise.
+/// Returns the largest number of used bytes in each step: device, step, bytes. It includes what was used before the step began.
+fn peaks(context: &Context<'_>, shown: &[u32]) -> Vec<(u32, u32, u64)> {
+    let analysis = context.analysis;
+    let allocators = allocators(context.captured_trace(), Ps::ZERO);
+    let mut found = Vec::new();
+    for &index in shown {
+        let Some(device) = analysis.captured.used.get(index as usize) else { continue };
+        let is_own = |it: &&Allocator| it.host == device.host && it.device_ordinal() == Some(device.ordinal);
+        let Some(allocator) = allocators.iter().find(is_own) else { continue };
+        let windows = analysis.steps.windows.get(index as usize).into_iter().flatten();
+        for (window, step) in windows.zip(0u32..) {
+            let Some(window) = window else { continue };
+            let [start, end] = [window.interval.start, window.interval.end]
+                .map(|time| allocator.events.partition_point(|event| event.time < device.to_host(time)));
+            let used = allocator.events.iter().take(end).skip(start.saturating_sub(1)).map(AllocatorEvent::used_bytes);
+            found.extend(used.max().map(|bytes| (index, step, bytes)));
+        }
+    }
+    found
+}
+
+/// Returns the median of the known values, or 0.
+fn median_of(values: &[f64]) -> f64 {
+    let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    median(&known).unwrap_or_default()
+}
+
+/// Share of a step, or of the memory, by which a device must differ from the others for the strongest colour. We chose this
+/// limit because a smaller difference may be noise.
 const LEAST_DIFFERENCE: f64 = 0.01;
 
 /// Returns the smallest difference that may get the strongest colour, in microseconds.
@@ -269,11 +323,11 @@ mod tests {
     use document::HeatMap;
     use metrics::analyse;
     use run::{Run, Settings};
-    use trace::{Trace, TraceBuilder};
+    use trace::{EventColumn, Trace, TraceBuilder};
 
     /// Builds three GPUs in four steps of 1000 us. The last one works 50 us longer, and the first one works 300 us longer
     /// in step 2.
-    fn three_gpus() -> Trace {
+    fn three_gpus() -> TraceBuilder {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         for step in 0..4i64 {
@@ -285,11 +339,26 @@ mod tests {
                 b.event(line, "gemm", 1000 * step + 10 * (device + 1), work).correlation(id);
             }
         }
+        b
+    }
+
+    /// Adds an allocator to GPU 0 and 2. GPU 0 uses 5 kB from step 1 on, and 9 kB for a part of step 2.
+    fn with_allocators() -> Trace {
+        let mut b = three_gpus();
+        let host = b.line("/host:CPU", "allocator");
+        let names = ["GPU_0_bfc", "GPU_2_bfc"].map(|name| b.trace_mut().strings.intern(name));
+        for (allocator, time, bytes) in
+            [(0, 1200, 5000), (0, 2100, 9000), (0, 2600, 5000), (1, 100, 700), (1, 3999, 600)]
+        {
+            let name = if bytes == 600 { "MemoryDeallocation" } else { "MemoryAllocation" };
+            let event = b.event(host, name, time, 0);
+            event.args(|args| args.allocator_name = names[allocator]).value(EventColumn::InUseBytes, bytes);
+        }
         b.build()
     }
 
     fn map_of(filter: &str, options: &[(&str, &str)]) -> (Vec<Block>, HeatMap) {
-        let run = Run { trace: three_gpus(), ..Run::default() };
+        let run = Run { trace: three_gpus().build(), ..Run::default() };
         let examined = analyse(&run, &Settings::default());
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let asked = PageQuery { filter: filter.to_owned(), options, ..PageQuery::default() };
@@ -335,5 +404,25 @@ mod tests {
         let Some(Block::Choice(choice)) = blocks.first() else { panic!("{blocks:?}") };
         let keys: Vec<&str> = choice.values.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["work", "duration", "idle", "host"]);
+    }
+
+    #[test]
+    fn memory_is_the_peak_of_the_allocator_in_each_step() {
+        let run = Run { trace: with_allocators(), ..Run::default() };
+        let examined = analyse(&run, &Settings::default());
+        let options = [(QUANTITY, "memory"), (SCALE, "time")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let asked = PageQuery { options: options.into(), ..PageQuery::default() };
+        let blocks = blocks(&examined.context(&run), &asked);
+        let [_, _, Block::HeatMap(map)] = blocks.as_slice() else { panic!("{blocks:?}") };
+        // The allocator of GPU 0 records nothing before step 1, and GPU 1 has no allocator.
+        let expected = [[None, Some(5000.0), Some(9000.0)], [None; 3], [Some(700.0); 3]];
+        assert_eq!((values(map), map.unit), (expected.map(|row| row.to_vec()).to_vec(), Unit::Bytes));
+    }
+
+    #[test]
+    fn the_page_says_why_it_cannot_show_memory() {
+        let (blocks, _) = map_of("", &[]);
+        let Some(Block::Note { text }) = blocks.last() else { panic!("{blocks:?}") };
+        assert!(text.ends_with("No allocator recorded events during the capture."), "{text}");
     }
 }
