@@ -39,6 +39,7 @@ mod hlo_fixtures;
 mod hlo_module_alone;
 mod hlo_text;
 mod hlo_truths;
+mod host_clocks;
 mod host_only;
 mod input_pipeline;
 mod inputs_of_others;

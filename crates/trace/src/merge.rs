@@ -39,7 +39,7 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
     }
     let mut shifts = match common_clock {
         Ok(shifts) => shifts,
-        Err(Alignment { shifts, by }) => {
+        Err(Alignment { shifts, by, .. }) => {
             let message = format!(
                 "The hosts' files do not record when each capture started, and their clocks may differ by any amount. Their events are \
                  aligned by {by}."

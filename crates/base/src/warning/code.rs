@@ -209,7 +209,7 @@ codes! {
             "The names and texts of the run exceed the memory limit. A placeholder replaces all further new names."
             "Capture fewer steps or fewer hosts.";
         HostClocksNotAligned "host_clocks_not_aligned" Caution
-            "The files of the hosts do not record when each capture started. Their events are aligned by steps, module runs or first events."
+            "The files of the hosts do not record when each capture started. Their events are aligned by collectives, steps, module runs or first events."
             "Compare times only within one host.";
         NoDeviceOps "no_device_ops" Caution
             "No op ran on a TPU, a GPU or XLA's CPU backend, so steps, kernels and utilisation are unknown."

@@ -11,9 +11,11 @@
 //! Work that all hosts do together starts at about the same time on each host. The spread of the differences between
 //! matching starts shows how precise the alignment is. A constant difference between the starts cannot be detected.
 
+mod collectives;
+
 use std::collections::BTreeMap;
 
-use super::{EventColumn, EventId, LineKind, Trace};
+use crate::{EventColumn, EventId, LineKind, Trace};
 use base::{Ps, format};
 
 /// Alignment of all hosts to the clock of the first.
@@ -23,7 +25,12 @@ pub(super) struct Alignment {
     pub shifts: Vec<Ps>,
     /// End of the warning's sentence: the events that aligned the hosts, and how well these events agree.
     pub by: String,
+    /// Largest disagreement of these events. `None` if unknown.
+    apart: Option<Ps>,
 }
+
+/// Minimum number of marks whose spread shows the precision of an alignment (our limit).
+const FEWEST_TO_AGREE: usize = 3;
 
 /// Start of each mark, by its name and number, which are the same on every host.
 type Marks<'t> = BTreeMap<(&'t str, i64), Ps>;
@@ -31,9 +38,14 @@ type Marks<'t> = BTreeMap<(&'t str, i64), Ps>;
 /// Function that finds the marks of one host.
 type Find = fn(&Trace) -> Marks<'_>;
 
-/// Aligns the hosts by their steps. If they share no steps, aligns them by the runs of their programs, or, as the last
-/// resort, by the first event of each host.
+/// Aligns the hosts by their collectives. If they share none, or if other events agree better, aligns them by their steps, by
+/// the runs of their programs, or, as the last resort, by the first event of each host.
 pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
+    let coarse = coarse(hosts);
+    collectives::refine(hosts, &coarse.shifts, coarse.apart).unwrap_or(coarse)
+}
+
+fn coarse(hosts: &[(String, Trace)]) -> Alignment {
     let kinds: [(&str, Find); 3] = [("step", steps), ("module run", runs_by_id), ("module run", runs_by_rank)];
     for (what, marks) in kinds {
         if let Some(alignment) = by_marks(hosts, what, marks) {
@@ -45,6 +57,7 @@ pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
     Alignment {
         shifts: starts.into_iter().map(|start| first - start).collect(),
         by: "the first device event of each; the error of this alignment is unknown".to_owned(),
+        apart: None,
     }
 }
 
@@ -72,7 +85,8 @@ fn by_marks(hosts: &[(String, Trace)], what: &str, marks: Find) -> Option<Alignm
         format::count(fewest as u64),
         format::time_us(apart.as_us())
     );
-    Some(Alignment { shifts, by })
+    // Few marks agree by chance.
+    Some(Alignment { shifts, by, apart: Some(apart).filter(|_| fewest >= FEWEST_TO_AGREE) })
 }
 
 /// Calls `visit` for the events on lines of one kind.
@@ -157,7 +171,7 @@ mod tests {
 
     fn shifts(hosts: Vec<Trace>) -> (Vec<i64>, String) {
         let hosts: Vec<(String, Trace)> = hosts.into_iter().map(|trace| ("host".to_owned(), trace)).collect();
-        let Alignment { shifts, by } = align(&hosts);
+        let Alignment { shifts, by, .. } = align(&hosts);
         (shifts.into_iter().map(|shift| shift.as_us() as i64).collect(), by)
     }
 
