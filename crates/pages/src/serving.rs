@@ -174,3 +174,44 @@ fn phases(serving: &Serving) -> Bars {
         ..Bars::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns label, value and note of the figures about decoding.
+    fn of_decode(decode: PhaseStats) -> Vec<(String, Option<f64>, String)> {
+        let decode = PhaseStats { phase: "decode".to_owned(), ..decode };
+        let serving = Serving { phases: vec![decode], ..Serving::default() };
+        figures(&serving).into_iter().skip(5).map(|it| (it.label, it.value, it.note)).collect()
+    }
+
+    #[test]
+    fn gaps_have_their_cause_and_graphs_their_ops() {
+        let found = of_decode(PhaseStats {
+            median_gap_us: Some(20.0),
+            p95_gap_us: Some(30.0),
+            max_gap_us: Some(40.0),
+            gap_percent: Some(25.0),
+            gap_cause: Some("host_bound".to_owned()),
+            gap_cause_percent: Some(80.0),
+            graph_launches: Some(1.0),
+            graph_kernels: Some(114.0),
+            single_kernels: Some(4.0),
+            ..PhaseStats::default()
+        });
+        let [(gap, value, note), (graphs, launches, ops)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((gap.as_str(), *value), ("Gap between decode passes", Some(20.0)));
+        assert!(note.contains("longest 40.0 µs. 25.0 % of the decode time. 80.0 % of it: "), "{note}");
+        assert!(!note.ends_with("host_bound"), "{note}");
+        assert_eq!((graphs.as_str(), *launches), ("Graph launches per decode pass", Some(1.0)));
+        assert_eq!(ops, "114 ops in graphs, 4.00 launched one by one");
+    }
+
+    #[test]
+    fn figures_that_were_not_measured_are_absent() {
+        let found = of_decode(PhaseStats::default());
+        let [(_, value, note)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((*value, note.as_str()), (None, "requires two consecutive passes that only decode"));
+    }
+}
