@@ -227,7 +227,10 @@ fn is_unchecked(profile: &UnifiedProfile, id: &str) -> bool {
 
 /// Explains how to record steps.
 fn capture_steps(profile: &UnifiedProfile) -> String {
-    format!("{} when capturing, or enter the number of steps on the Model page.", words(profile).mark_steps)
+    format!(
+        "{} when capturing, or enter the number of steps on the Model page (--num-steps).",
+        words(profile).mark_steps
+    )
 }
 
 /// Explains how to record the activity of host threads.

@@ -69,7 +69,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "Ops exceed the device's peak FLOP rate"
     };
     Draft::new(severity, confidence, title, message)
-        .remedy("Select the device that the program ran on (Model page). Until then, MFU, HFU and all shares of a peak are wrong.")
+        .remedy("Select the device that the program ran on (on the Model page, or with --device). Until then, MFU, HFU and all shares of a peak are wrong.")
         .passed("compute_efficiency_percent", percent, PEAK_PERCENT)
         .passed("above_peak_time_percent", share, TIME_PERCENT)
         .link(View::Ops, &equals("hlo_op_name", name))

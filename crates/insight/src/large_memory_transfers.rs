@@ -3,20 +3,43 @@
 //! GPU only: the measure is the time of copies between host and device that neither computation nor communication overlaps, as
 //! a share of the window. Severity: warning from 10 %, critical from 30 % (ours: the JAX guide describes the pattern but gives
 //! no limit). Confidence: high. Remedy: call `jax.device_put` once and ahead of time, and do not convert to NumPy in the loop.
+//! If about as much data comes from pinned host memory as goes back to it (at most a quarter more or less, and at least 1 MiB per
+//! copy on average: our limits), the program keeps state on the host, such as an optimizer's. Then the finding says so, and
+//! the remedy is to keep it on the device.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::StepPart;
+use metrics::{CopyRow, StepPart};
 use report::{Confidence, FindingSeverity, Transfer, View};
+use trace::copies::Direction;
 
 pub(super) static RULE: Rule = Rule {
     id: "large_memory_transfers",
     title: "Copies between host and device take much of the time",
     ..Rule::checked_by(check)
 };
+
+/// Maximum ratio of the data that goes one way to the data that goes back, for data that is kept on the host.
+const SAME_DATA_RATIO: f64 = 1.25;
+/// Minimum mean size of a copy of such data. We chose this limit because results and batches of any size may look alike if they
+/// are small.
+const LEAST_STATE_BYTES: u64 = 1 << 20;
+
+/// Returns the bytes that go from pinned host memory to the device and back, if the program keeps state on the host.
+fn offloaded(rows: &[CopyRow]) -> Option<[u64; 2]> {
+    let sum = |direction: Direction, memory: fn(&CopyRow) -> &str| {
+        let of = || rows.iter().filter(move |row| row.class.direction == direction && memory(row) == "pinned");
+        let (bytes, count) =
+            (of().filter_map(|row| row.bytes).sum::<u64>(), of().map(|row| row.sized_count).sum::<u64>());
+        (bytes.checked_div(count)? >= LEAST_STATE_BYTES).then_some(bytes)
+    };
+    let to = sum(Direction::HostToDevice, |row| &row.class.source_memory)?;
+    let from = sum(Direction::DeviceToHost, |row| &row.class.target_memory)?;
+    (to.max(from) as f64 <= SAME_DATA_RATIO * to.min(from) as f64).then_some([to, from])
+}
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_gpu() {
@@ -45,18 +68,35 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             format!("{} {} in {}{rate}", format::count(it.count), it.direction, format::time_us(it.total_time_us))
         })
         .collect();
+    let offloaded = offloaded(&numbers.context.analysis.copies.rows);
+    let state = offloaded.map_or(String::new(), |[to, from]| {
+        format!(
+            " About the same data goes both ways: {} come from pinned host memory, and {} go back to it.",
+            format::bytes(to),
+            format::bytes(from)
+        )
+    });
+    let (title, remedy) = match offloaded {
+        Some(_) => (
+            format!("State that is kept on the host takes {} of the time to copy", format::percent(share)),
+            "Keep the state (for example, the optimizer's) on the device if its memory has room: do not put it into pinned_host memory. \
+             Otherwise keep only a part of it on the host, and move it inside jit, so that copies and computation overlap.",
+        ),
+        None => (
+            RULE.title.to_owned(),
+            "Copy data to the device once and ahead of its use, keep intermediate results there, and do not convert results to \
+             NumPy arrays or Python numbers inside the loop.",
+        ),
+    };
     let message = format!(
-        "Exposed copies between host and device take {} of {} ({}). All copies in the window: {}.",
+        "Exposed copies between host and device take {} of {} ({}). All copies in the window: {}.{state}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
         parts.join(", ")
     );
-    Draft::new(severity, Confidence::High, "Copies between host and device take much of the time", message)
-        .remedy(
-            "Copy data to the device once and ahead of its use, keep intermediate results there, and do not convert results to \
-             NumPy arrays or Python numbers inside the loop.",
-        )
+    Draft::new(severity, Confidence::High, &title, message)
+        .remedy(remedy)
         .passed("exposed_transfer_percent", share, if critical { BOTTLENECK_PERCENT } else { OVERHEAD_PERCENT.good })
         .evidence("h2d_percent", to)
         .evidence("d2h_percent", from)
@@ -82,5 +122,26 @@ mod tests {
         assert_eq!(finding(trace(310), &RULE).severity, Critical);
         assert_eq!(finding(trace(110), &RULE).severity, Warning);
         fine(trace(95), &RULE);
+    }
+
+    #[test]
+    fn state_that_goes_back_to_the_host_is_named() {
+        let trace = |back: i64| {
+            gpu_steps(12, move |b, at| {
+                let details =
+                    |from, to, bytes: i64| format!("kind_src:{from} kind_dst:{to} size:{bytes} dest:0 async:1");
+                let [to, from] =
+                    ["Stream #8(MemcpyH2D)", "Stream #9(MemcpyD2H)"].map(|name| b.line("/device:GPU:0", name));
+                b.event(to, "MemcpyH2D", at + 5, 300).memcpy_details(&details("pinned", "device", 16 << 20));
+                b.event(from, "MemcpyD2H", at + 320, 300).memcpy_details(&details("device", "pinned", back));
+                kernel(b, "gemm", at + 2, at + 630, 300);
+            })
+        };
+        let kept = finding(trace(17 << 20), &RULE);
+        assert!(kept.title.starts_with("State that is kept on the host takes"), "{}", kept.title);
+        assert!(kept.message.contains("come from pinned host memory"), "{}", kept.message);
+        // A loss, or a batch, goes one way.
+        assert_eq!(finding(trace(4), &RULE).title, RULE.title);
+        assert_eq!(finding(trace(12 << 20), &RULE).title, RULE.title);
     }
 }

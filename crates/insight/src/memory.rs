@@ -68,7 +68,7 @@ pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMem
             // Another capture would not contain the memory's size either.
             _ if numbers.platform == Some(Platform::Cpu) => String::new(),
             "" => format!(" Print it in the program: {}.", words.print_memory),
-            option => format!(" Capture with {option} while a step allocates, or choose the device on the Model page."),
+            option => format!(" Capture with {option} while a step allocates, or choose the device on the Model page or with --device."),
         };
         lacks(&format!("the file does not contain both the used memory and the capacity of a device.{remedy}"))
     })

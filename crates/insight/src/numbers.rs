@@ -141,7 +141,7 @@ impl<'a> Numbers<'a> {
     pub fn lacks_peaks(&self) -> Verdict {
         match self.platform {
             Some(Platform::Cpu) => lacks("crossprof has no peak rates for CPUs."),
-            _ => lacks("the device's peak rates are unknown. Choose the device on the Model page."),
+            _ => lacks("the device's peak rates are unknown. Choose the device on the Model page, or with --device."),
         }
     }
 

@@ -101,7 +101,9 @@ fn pairs<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Pairs<'a>> {
         // A square multiplies one array by itself.
         let of_two = it.operands.first() != it.operands.get(1);
         let is_pairwise = ["subtract", "multiply", "add"].contains(&it.opcode.as_str()) && of_two && both();
-        is_pairwise && is_large(elements) && reduces(elements)
+        // Pairs of integers are indices, or the counters of a random number generator.
+        let is_float = it.shape.first_array().is_some_and(|array| array.data_type.is_floating());
+        is_pairwise && is_float && is_large(elements) && reduces(elements)
     })?;
     Some(Pairs { op, module, combines, inputs })
 }
@@ -124,25 +126,29 @@ mod tests {
     use trace::Trace;
 
     /// Computes the distances between `rows` rows and 4096 rows of 64 numbers, in `time` of 1000 us.
-    fn distances(rows: &'static str, time: i64, combine: &'static str) -> Trace {
-        let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
-        let (a, pairs) = (shape(format!("f32[{rows},64]")), shape(format!("f32[{rows},4096,64]")));
-        let distances = shape(format!("f32[{rows},4096]"));
+    fn distances(rows: &str, time: i64, combine: &'static str) -> Trace {
+        distances_of("f32", rows, time, combine)
+    }
+
+    fn distances_of(data_type: &str, rows: &str, time: i64, combine: &'static str) -> Trace {
+        let shape = |sizes: &str| -> &'static str { Box::leak(format!("{data_type}[{sizes}]").into_boxed_str()) };
+        let (a, other, pairs) = (shape(&format!("{rows},64")), shape("4096,64"), shape(&format!("{rows},4096,64")));
+        let (distances, zero) = (shape(&format!("{rows},4096")), shape(""));
         tpu_steps(12, |b, at| {
             if at == 0 {
                 let inside = vec![
                     instruction("p0", "parameter", a),
-                    instruction("p1", "parameter", "f32[4096,64]").int(9, 1),
+                    instruction("p1", "parameter", other).int(9, 1),
                     instruction("b0", "broadcast", pairs).of(&["p0"]),
                     instruction("b1", "broadcast", pairs).of(&["p1"]),
                     instruction("d", combine, pairs).of(&["b0", "b1"]),
                     instruction("s", "multiply", pairs).of(&["d", "d"]),
-                    instruction("zero", "constant", "f32[]"),
+                    instruction("zero", "constant", zero),
                     instruction("r", "reduce", distances).of(&["s", "zero"]),
                 ];
                 let main = vec![
                     instruction("a", "parameter", a),
-                    instruction("b", "parameter", "f32[4096,64]").int(9, 1),
+                    instruction("b", "parameter", other).int(9, 1),
                     instruction("fusion.1", "fusion", distances).of(&["a", "b"]).calls(&["inside"]),
                     instruction("tanh.2", "tanh", distances).of(&["fusion.1"]),
                 ];
@@ -170,5 +176,11 @@ mod tests {
         // Too few elements, and a function that a matrix product cannot compute.
         fine(distances("256", 400, "subtract"), &RULE);
         fine(distances("8192", 400, "maximum"), &RULE);
+    }
+
+    #[test]
+    fn pairs_of_integers_are_indices() {
+        assert_eq!(finding(distances_of("bf16", "8192", 400, "add"), &RULE).severity, Warning);
+        fine(distances_of("s32", "8192", 400, "add"), &RULE);
     }
 }

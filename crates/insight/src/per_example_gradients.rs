@@ -69,7 +69,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
             "If only the norms are needed, as for clipping, compute them from activations and gradients of outputs (ghost norms: the \
-             sum of (a @ a.T) * (g @ g.T) for each example), then differentiate the weighted loss of the whole batch once. If only \
+             square root of the sum of (a @ a.T) * (g @ g.T) for each example), then differentiate the weighted loss of the whole batch once. If only \
              the mean is needed, use jax.grad of the mean loss. Otherwise process a few examples at a time (jax.lax.map with \
              batch_size).",
         )

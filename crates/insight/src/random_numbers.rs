@@ -215,19 +215,24 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         ""
     } else {
         "Use a faster generator: jax.config.update(\"jax_default_prng_impl\", \"rbg\"), or keys from jax.random.key(seed, \
-         impl=\"rbg\"). "
+         impl=\"rbg\")."
     };
     let fewer = match sampler {
         Some("jax.random.bernoulli") => {
             "Draw fewer numbers: share a mask between dimensions (broadcast_dims of Dropout), leave out dropout on attention \
              weights, and set the dropout rate to 0 in evaluation."
         }
+        Some("jax.random.gumbel") => {
+            "To draw several samples from one distribution (jax.random.categorical), do not draw noise for each class and sample: \
+             draw one uniform number for each sample, and search it in the cumulative probabilities (jnp.searchsorted of \
+             jnp.cumsum)."
+        }
         _ => "Draw fewer numbers: only those that are used, in the smallest shape that can be broadcast.",
     };
     let mostly = lines.first().map_or(String::new(), |(line, _)| format!(", mostly at {}", place(line)));
     let title = format!("Random numbers take {} of the op time{mostly}", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
-        .remedy(&format!("{generator}{fewer}"))
+        .remedy(format!("{fewer} {generator}").trim_end())
         .passed("random_numbers_percent", lost, limit)
         .evidence("random_numbers_percent_of_ops", share)
         .at_stake(lost)

@@ -86,7 +86,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let devices = || memory.devices.iter();
     let Some(capacity) = devices().filter_map(|it| it.capacity_bytes).min() else {
-        return lacks("the size of the device's memory is unknown. Choose the device on the Model page.");
+        return lacks(
+            "the size of the device's memory is unknown. Choose the device on the Model page, or with --device.",
+        );
     };
     let Some(temporary) = program.figures.temporary_bytes else {
         return lacks("the file does not contain the buffers of the program that accumulates gradients.");

@@ -3,8 +3,9 @@
 //! The rule covers GPUs with tensor or matrix cores (NVIDIA from compute capability 7.0, AMD from gfx908). It considers
 //! kernels of matrix products, convolutions and attention whose op could use these cores, but whose name shows that
 //! they do not. The measure is their share of the kernel time. Severity: warning from 10 % (ours). Products with a
-//! vector (`gemv`) and kernels that rearrange the input of a convolution (`im2col`) are excluded. Confidence: medium,
-//! because the rule relies on names (`crates/facts/src/tensor_cores.csv`). Remedy: use 16-bit types or TF32, and
+//! vector (`gemv`), kernels that rearrange the input of a convolution (`im2col`) and cuDNN's kernels for grouped
+//! convolutions are excluded. Confidence: medium, because the rule relies on names
+//! (`crates/facts/src/tensor_cores.csv`). Remedy: use 16-bit types or TF32, and
 //! dimensions that are multiples of 8. The rule is skipped if the GPU is unknown.
 
 use super::draft::{Draft, equals, lacks};
@@ -23,9 +24,10 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Parts of the names of kernels that cannot benefit from tensor cores: products with a vector are memory-bound, and preparing
-/// a convolution involves no multiplications.
-const NO_PRODUCTS: [&str; 4] = ["gemv", "im2col", "im3d2col", "col2im"];
+/// Parts of the names of kernels that cannot benefit from tensor cores: products with a vector are memory-bound, preparing a
+/// convolution involves no multiplications, and the groups of a grouped convolution are too small (`grouped_convolution` judges
+/// it).
+const NO_PRODUCTS: [&str; 5] = ["gemv", "im2col", "im3d2col", "col2im", "grouped"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_gpu() {
@@ -95,6 +97,8 @@ mod tests {
     fn fires_above_its_limit() {
         assert_eq!(finding(two_kernels(SGEMM, 110, HGEMM, (8, 0)), &RULE).severity, Warning);
         fine(two_kernels(SGEMM, 90, HGEMM, (8, 0)), &RULE);
+        let grouped = "void cudnn::cnn::conv2d_grouped_direct_kernel<false, int, float, __nv_bfloat16>()";
+        fine(two_kernels(grouped, 500, HGEMM, (8, 0)), &RULE);
         assert_eq!(says(two_kernels(SGEMM, 500, HGEMM, (6, 1)), &RULE), Verdict::Irrelevant);
     }
 }

@@ -244,6 +244,9 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
                 let path = op.framework_op.as_deref().unwrap_or_default();
                 let is_unnamed = op.category.contains("fusion") || op.category == "custom-call";
                 let operation = if is_unnamed { last_operation(path) } else { &op.category };
+                // XLA names a product after the transposition of an operand that it merged into the product.
+                let is_product = op.category == "custom-call" || op.name.contains("dot") || op.name.contains("gemm");
+                let operation = if is_product && operation == "transpose" { "" } else { operation };
                 let operation =
                     if operation.is_empty() && op.category == "custom-call" { &op.category } else { operation };
                 let function = function_with_name(op.function.as_deref().unwrap_or_default());

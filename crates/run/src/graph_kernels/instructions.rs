@@ -179,6 +179,7 @@ fn calls(module: &Module, instruction: &Instruction) -> Option<Calls> {
         }
         "custom-call" => of_target(instruction.custom_call_target().unwrap_or_default()),
         "copy" | "copy-start" => Library::Copy,
+        "async-start" if runs_as_copy(module, instruction) => Library::Copy,
         "dot" => Library::MatrixProduct,
         "convolution" => Library::Dnn,
         "sort" => Library::Sort,
@@ -186,6 +187,25 @@ fn calls(module: &Module, instruction: &Instruction) -> Option<Calls> {
         _ => return Some(Calls::Any),
     };
     Some(Calls::Library(library))
+}
+
+/// Returns true if an asynchronous instruction runs a fusion that only moves data. XLA runs such a fusion as a copy.
+fn runs_as_copy(module: &Module, start: &Instruction) -> bool {
+    const MOVES: [&str; 9] = [
+        "parameter",
+        "constant",
+        "bitcast",
+        "tuple",
+        "get-tuple-element",
+        "copy",
+        "slice",
+        "dynamic-slice",
+        "dynamic-update-slice",
+    ];
+    let wrapped = module.called(start, 0).and_then(|computation| module.root(computation));
+    let fused = wrapped.map_or(&[][..], |fusion| hlo::fused(module, fusion));
+    // Scalars are indices.
+    !fused.is_empty() && fused.iter().all(|it| MOVES.contains(&it.opcode.as_str()) || it.shape.elements() <= 1.0)
 }
 
 fn of_target(target: &str) -> Library {

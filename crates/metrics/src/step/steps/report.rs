@@ -257,7 +257,10 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
 
 /// Returns the instruction for marking steps in captures of this framework.
 pub fn mark_steps(trace: &Trace) -> String {
-    format!("{} when capturing, or enter the number of steps on the Model page.", trace.framework.words().mark_steps)
+    format!(
+        "{} when capturing, or enter the number of steps on the Model page (--num-steps).",
+        trace.framework.words().mark_steps
+    )
 }
 
 fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
