@@ -64,7 +64,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let source = largest.module.source_of(largest.scatter);
     let source = source.map_or(String::new(), |source| format!(" at {}", shown(&source)));
     let message = format!(
-        "{}{source} adds {} into {}: {} rows to each row, in any order. Rows with the same index wait for each other.",
+        "{}{source} adds {} into {}: on average, {} rows into each row, in any order. Rows with the same index wait for each other.",
         shown(ops.text(numbers.trace, largest.op.name)),
         shown(&largest.updates.shape.text(false)),
         shown(&largest.scatter.shape.text(false)),
@@ -155,7 +155,9 @@ mod tests {
         let title = "Adding many rows into a few rows takes 40.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         assert!(
-            found.message.starts_with("fusion.1 adds f32[4194304,16] into f32[32,16]: 131\u{202f}072 rows to each row"),
+            found.message.starts_with(
+                "fusion.1 adds f32[4194304,16] into f32[32,16]: on average, 131\u{202f}072 rows into each row"
+            ),
             "{}",
             found.message
         );

@@ -78,7 +78,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     });
     let (title, remedy) = match offloaded {
         Some(_) => (
-            format!("State that is kept on the host takes {} of the time to copy", format::percent(share)),
+            format!("Copying state from the host and back takes {} of the time", format::percent(share)),
             "Keep the state (for example, the optimizer's) on the device if its memory has room: do not put it into pinned_host memory. \
              Otherwise keep only a part of it on the host, and move it inside jit, so that copies and computation overlap.",
         ),
@@ -138,7 +138,7 @@ mod tests {
             })
         };
         let kept = finding(trace(17 << 20), &RULE);
-        assert!(kept.title.starts_with("State that is kept on the host takes"), "{}", kept.title);
+        assert!(kept.title.starts_with("Copying state from the host and back takes"), "{}", kept.title);
         assert!(kept.message.contains("come from pinned host memory"), "{}", kept.message);
         // A loss, or a batch, goes one way.
         assert_eq!(finding(trace(4), &RULE).title, RULE.title);

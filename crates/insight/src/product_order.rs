@@ -164,7 +164,7 @@ fn message(numbers: &Numbers<'_>, found: &[Avoidable<'_>], largest: &Avoidable<'
     let source = numbers.op_with_source(largest.op);
     let first = match largest.flops {
         Some((now, then)) => format!(
-            "{source}{scope} multiplies two matrices to {shape}, which only {of} with a dimension of at most {thin} read. \
+            "{source}{scope} computes {shape} as a product, and only {of} with a dimension of at most {thin} use it. \
              Together they need {}. In the other order, they would need {}.",
             format::si(now, "FLOP"),
             format::si(then, "FLOP"),
@@ -487,7 +487,7 @@ mod tests {
         let found = finding(trace(300), &RULE);
         let title = "Products in another order would save about 24.1 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
-        let start = "dot.1 in adapter multiplies two matrices to f32[1024,1024], which only 2 products with a dimension of at most 16 read.";
+        let start = "dot.1 in adapter computes f32[1024,1024] as a product, and only 2 products with a dimension of at most 16 use it.";
         assert!(found.message.starts_with(start), "{}", found.message);
         assert!(found.message.ends_with("1 product of this kind takes 30.0 % of the op time."), "{}", found.message);
         assert!(found.remedy.contains("x @ w + (x @ a) @ b"), "{}", found.remedy);

@@ -1,4 +1,4 @@
-//! A Jacobian with few columns is computed by rows.
+//! A Jacobian with few columns is computed in reverse mode.
 //!
 //! `jax.jacrev` runs one backward pass for each output, `jax.jacfwd` one forward pass for each input. The rule fires if a
 //! program runs backward passes for many more outputs than the function has inputs:
@@ -25,7 +25,7 @@ use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "reverse_jacobian",
-    title: "A Jacobian with few columns is computed by rows",
+    title: "A Jacobian with few columns is computed in reverse mode",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -64,7 +64,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         numbers.op_with_source(found.largest),
     );
     let title = format!(
-        "A Jacobian of {outputs} outputs by {inputs} inputs, by rows, takes {} of the op time",
+        "A Jacobian of {outputs} outputs by {inputs} inputs, in reverse mode, takes {} of the op time",
         format::percent(share)
     );
     Draft::new(severity, Confidence::Medium, &title, message)
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn fires_above_its_limits() {
         let found = finding(steps(400, "s32[64,64]", "f32[8192,64,3]", PATH), &RULE);
-        let title = "A Jacobian of 64 outputs by 3 inputs, by rows, takes 40.0 % of the op time";
+        let title = "A Jacobian of 64 outputs by 3 inputs, in reverse mode, takes 40.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         assert!(found.remedy.contains("3 instead of 64"), "{}", found.remedy);
         assert_eq!(finding(steps(800, "s32[64,64]", "f32[8192,64,3]", PATH), &RULE).severity, Critical);

@@ -94,7 +94,7 @@ fn step(it: &StepDigest, lines: &mut Vec<String>) {
         }
     }
     parts.extend(it.busy_percent.map(|busy| format!("devices busy {}", percent(busy))));
-    parts.extend(it.known_cost_percent.map(|known| format!("costs known for {} of op time", percent(known))));
+    parts.extend(it.known_cost_percent.map(|known| format!("FLOPs or bytes known for {} of op time", percent(known))));
     lines.push(format!("Step: {}", parts.join(", ")));
     if !it.parts.is_empty() {
         let parts = it.parts.iter().map(|part| format!("{} {}", part.title, percent(part.percent)));
