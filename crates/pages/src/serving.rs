@@ -86,26 +86,21 @@ fn figures(serving: &Serving) -> Vec<Figure> {
 }
 
 fn gap(decode: &PhaseStats) -> Figure {
-    let cause = decode.gap_cause.as_ref().zip(decode.gap_cause_percent);
+    let cause = decode.gap_cause.as_deref();
     let title =
         |cause: &str| STEP_PARTS.iter().find(|part| part.0 == cause).map_or(cause.to_owned(), |part| part.1.to_owned());
     Figure {
         label: "Gap between decode passes".to_owned(),
         value: decode.median_gap_us,
         unit: Unit::TimeUs,
-        note: match (decode.p95_gap_us, decode.max_gap_us, decode.gap_percent) {
-            (Some(p95), Some(max), Some(percent)) => format!(
-                "on a device, median. 95th percentile {}, longest {}. {} of the decode time{}",
-                format::time_us(p95),
-                format::time_us(max),
+        // The table has the 95th percentile and the longest gap.
+        note: match decode.gap_percent {
+            Some(percent) => format!(
+                "median. All gaps: {} of the decode time{}",
                 format::percent(percent),
-                cause.map_or_else(String::new, |(cause, percent)| format!(
-                    ". {} of it: {}",
-                    format::percent(percent),
-                    title(cause)
-                ))
+                cause.map_or_else(String::new, |cause| format!(". Main cause: {}", title(cause)))
             ),
-            _ => "requires two consecutive passes that only decode".to_owned(),
+            None => "requires two consecutive passes that only decode".to_owned(),
         },
         ..Figure::of(metric!("serving.phases[].median_gap_us"))
     }
@@ -190,11 +185,8 @@ mod tests {
     fn gaps_have_their_cause_and_graphs_their_ops() {
         let found = of_decode(PhaseStats {
             median_gap_us: Some(20.0),
-            p95_gap_us: Some(30.0),
-            max_gap_us: Some(40.0),
             gap_percent: Some(25.0),
             gap_cause: Some("host_bound".to_owned()),
-            gap_cause_percent: Some(80.0),
             graph_launches: Some(1.0),
             graph_kernels: Some(114.0),
             single_kernels: Some(4.0),
@@ -202,7 +194,7 @@ mod tests {
         });
         let [(gap, value, note), (graphs, launches, ops)] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((gap.as_str(), *value), ("Gap between decode passes", Some(20.0)));
-        assert!(note.contains("longest 40.0 µs. 25.0 % of the decode time. 80.0 % of it: "), "{note}");
+        assert!(note.starts_with("median. All gaps: 25.0 % of the decode time. Main cause: Idle: "), "{note}");
         assert!(!note.ends_with("host_bound"), "{note}");
         assert_eq!((graphs.as_str(), *launches), ("Graph launches per decode pass", Some(1.0)));
         assert_eq!(ops, "114 ops in graphs, 4.00 launched one by one");
