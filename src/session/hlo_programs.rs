@@ -35,7 +35,7 @@ pub struct HloProgram {
     pub host: u16,
     /// Stage of the compilation. `None` for the last stage, which ran.
     pub stage: Option<String>,
-    /// Number of instructions. `None` for an earlier stage, which is not read before somebody asks for it.
+    /// Number of instructions. `None` for an earlier stage, which is not read before the caller asks for it.
     pub instructions: Option<usize>,
     /// Self time of the program's ops in the window. `None` if none was measured.
     pub time: Option<Ps>,

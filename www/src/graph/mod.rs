@@ -196,7 +196,7 @@ impl Explorer {
         self.state.choose_all(vec![(address::OPEN, opened)]);
     }
 
-    /// Goes to another route of this view. Keeps the program, even if the op no longer identifies it.
+    /// Goes to another route of this view. Keeps the program if the route names none, even if the op no longer identifies it.
     pub fn go(self, next: impl FnOnce(&Route) -> Route) {
         crate::browser::go(&self.next(next));
     }
@@ -204,8 +204,9 @@ impl Explorer {
     /// Returns another route of this view.
     pub fn next(self, next: impl FnOnce(&Route) -> Route) -> Route {
         let mut route = self.state.route.with_untracked(next);
-        let program = self.program.with_untracked(|program| program.as_ref().map(|it| it.key.clone()));
-        route.query.options.extend(program.map(|key| (address::PROGRAM.to_owned(), key)));
+        if let Some(program) = self.program.get_untracked() {
+            route.query.options.entry(address::PROGRAM.to_owned()).or_insert(program.key);
+        }
         route
     }
 }

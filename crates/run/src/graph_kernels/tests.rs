@@ -30,7 +30,7 @@ fn kernels_have_the_op_of_their_node_or_their_name() {
     assert_eq!(ops(&trace), ["", "", ""]);
 }
 
-/// XLA runs a fusion that only takes a slice as a copy, beside the ops that follow it.
+/// XLA runs a fusion that only takes a slice as a copy, next to the ops that follow it.
 #[test]
 fn a_copy_belongs_to_the_slice_that_runs_as_a_copy() {
     const PROGRAM: &str = "HloModule jit_f, is_scheduled=true
