@@ -39,7 +39,7 @@ pub fn Bar(
             let size = program.instructions.map(|size| format!(", {}", counted(size as u64, "instruction")));
             let name = shorten(&printable(&program.key), 48);
             let is_open = open.as_ref() == Some(&program.key);
-            view! { <option value=program.key selected=is_open>{format!("{name}{time}{}", size.unwrap_or_default())}</option> }
+            view! { <option value=program.key prop:selected=is_open>{format!("{name}{time}{}", size.unwrap_or_default())}</option> }
         });
         (
             explorer.program.with(Option::is_none).then(|| view! { <option selected=true></option> }),
