@@ -26,7 +26,7 @@ DATA = Path(__file__).parents[2] / "tests" / "data"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with two workloads, one of which became slower, and captures of real programs."""
+    """A lake with captures of real programs and two workloads. One workload became slower."""
     made = tmp_path_factory.mktemp("export")
     paths = [DATA / "jax-h100" / "train.xplane.pb.gz", DATA / "jax-cpu-mesh" / "plugins" / "profile" / "2026_11_21_02_00_07"]
     for number in range(14):

@@ -99,7 +99,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format!("Copying a loop's state to change a small part takes {} of the op time", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
-            "Keep the state of each layer in an array of its own, donate these arrays (jax.jit(f, donate_argnums=...)), and write the \
+            "Give the state of each layer its own array, donate these arrays (jax.jit(f, donate_argnums=...)), and write the \
              loop over the layers in Python, or unroll it. Each update then happens in place. If you need jax.lax.scan, do not pass \
              the state as xs and return it as ys: carry the stacked array, and change only the part (state.at[layer, ..., \
              position].set(value)).",

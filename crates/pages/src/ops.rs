@@ -117,7 +117,7 @@ fn groups(context: &Context<'_>, form: &str, filter: &str, query: &PageQuery) ->
     Block::Table(table_block(context, TableName::OpGroups, &variant, "Groups of ops", &unfiltered))
 }
 
-/// Returns the table of the programs' arguments, with the bytes of which several devices hold copies.
+/// Returns the table of the programs' arguments, with the bytes that several devices hold copies of.
 fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let all = context.arguments();
     let Some(first) = all.first() else {

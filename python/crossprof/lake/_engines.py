@@ -70,7 +70,7 @@ def ray(paths: Places, lake: str | os.PathLike[str], *, events: bool = False, **
 
     found = captures(paths)
     context = DataContext.get_current().copy()
-    # Ray repeats a task whose worker died, but not a task that raised an error, unless it is told to.
+    # By default, Ray repeats a task if its worker died, but not if the task raised an error.
     context.retried_map_errors = True
     context.max_map_retries = 3
     with DataContext.current(context):

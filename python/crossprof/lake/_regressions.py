@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._errors import ProfileError, checked_count
+from ._comparison import Comparison
 from ._query import connect, readable, rows_of
 from ._store import Store
 from ._verdicts import write_verdict
@@ -123,52 +124,6 @@ def compared(captures: list[dict[str, Any]], last: int, threshold: float) -> tup
     return None if difference is None else (before, after, is_change, difference)
 
 
-class Comparison(NamedTuple):
-    """Two groups of captures of a workload, and the difference of their step times."""
-
-    #: Rows about the captures, in the order of their time.
-    before: list[dict[str, Any]]
-    after: list[dict[str, Any]]
-    is_change_point: bool
-    before_us: float
-    after_us: float
-    margin_us: float | None
-    least_provable_us: float | None
-    verdict: str
-    threshold_percent: float
-    because: list[dict[str, Any]]
-
-    @property
-    def percent(self) -> float:
-        """The change in percent."""
-        return 100 * (self.after_us / self.before_us - 1)
-
-    def relative(self, us: float | None) -> float | None:
-        """Returns a time in percent of the earlier step time."""
-        return None if us is None else 100 * us / self.before_us
-
-    def regression(self) -> dict[str, Any]:
-        """Returns the dict that :func:`regressions` describes."""
-        first = self.after[0]
-        return {
-            "workload_key": first["workload_key"],
-            "program": first["program"],
-            "device_kind": first["device_kind"],
-            "num_devices": first["num_devices"],
-            "before_us": self.before_us,
-            "after_us": self.after_us,
-            "percent": self.percent,
-            "margin_percent": self.relative(self.margin_us),
-            "least_provable_percent": self.relative(self.least_provable_us),
-            "captures": [len(self.before), len(self.after)],
-            # If false, the change may be earlier than the first of the last captures.
-            "is_change_point": self.is_change_point,
-            "first_bad": _named(first),
-            "last_good": _named(self.before[-1]),
-            "because": self.because,
-        }
-
-
 def _compared(
     connection: duckdb.DuckDBPyConnection, captures: list[dict[str, Any]], last: int, threshold: float
 ) -> Comparison | None:
@@ -179,17 +134,6 @@ def _compared(
     sides = [captures[at] for at in before], [captures[at] for at in after]
     because = _causes(connection, sides, after_us - before_us) if verdict == "slower" else []
     return Comparison(*sides, is_change, before_us, after_us, margin_us, least_us, verdict, threshold, because)
-
-
-def _named(row: dict[str, Any]) -> dict[str, Any]:
-    at = row["taken_at"]
-    return {
-        "capture_id": row["capture_id"],
-        "path": row["path"],
-        "run": row["run"],
-        "captured_at": None if at is None else at.isoformat(),
-        "git_sha": row["git_sha"],
-    }
 
 
 def _causes(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _native
 from . import _rows, _schema
+from ._comparison import Comparison
 from ._store import Store
-
-if TYPE_CHECKING:
-    from ._regressions import Comparison
 
 #: Column of ``captures`` that is compared.
 _METRIC = "typical_step_ps"

@@ -47,7 +47,7 @@ pub(super) fn error(line: &str) -> OutOfMemory {
         stated.capacity_bytes = stated.capacity_bytes.or_else(|| needed.checked_sub(exceeded()?));
     }
     stated.requested_bytes = REQUESTS.iter().find_map(|mark| exact(behind(line, mark)?)).or_else(|| tensor(line));
-    // Old versions of PyTorch write `38.44 MiB free`, new versions `of which 1.21 GiB is free`. TPUs write
+    // Old versions of PyTorch write `38.44 MiB free`. New versions write `of which 1.21 GiB is free`. TPUs write
     // `There are 142.58M free`.
     stated.free_bytes = [" is free", " free"].iter().find_map(|mark| size_before(line, mark));
     stated.largest_free_bytes = size_before(line, " reservable").or_else(|| largest(line));

@@ -77,7 +77,7 @@ pub(super) struct OfDevice<'a> {
     graphs: &'a Graphs,
     trace: &'a Trace,
     host: u16,
-    /// Correlation ids of the launches of which an op was requested.
+    /// Correlation ids of the launches that started a requested op.
     seen: FxHashSet<i64>,
 }
 
