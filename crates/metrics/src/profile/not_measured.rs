@@ -218,7 +218,7 @@ fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, lis
         let remedy = if profile.metadata.num_devices == 0 || profile.metadata.platform() == Some(Platform::Cpu) {
             ""
         } else if profile.roofline.is_none() {
-            "Choose the device on the Model page, or with --device."
+            "Choose the device on the Model page or the command line."
         } else if is_export(trace) && profile.metadata.platform() != Some(Platform::Tpu) {
             "Open the *.xplane.pb of the same run, which has the HLO."
         } else {

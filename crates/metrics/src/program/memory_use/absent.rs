@@ -63,7 +63,7 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
         && devices.iter().any(|it| it.peak_bytes.is_some() && it.capacity_bytes.is_none())
     {
         let reason = "Neither the profile nor the device's data sheet contains the memory size.";
-        add("memory.devices[].capacity_bytes", reason, "Choose the device on the Model page, or with --device.");
+        add("memory.devices[].capacity_bytes", reason, "Choose the device on the Model page or the command line.");
     }
     list
 }
