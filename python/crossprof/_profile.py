@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Union, cast, overload
 
 from . import _native
-from ._errors import ProfileError, checked_count, sentence
+from ._errors import ProfileError, checked_count, checked_numbers, sentence
 from ._log import log
 from ._progress import Bar
 from ._sources import Gathered, Sources, is_one
@@ -327,6 +327,7 @@ def open_all(
     device: str | None = None,
     model_config: str | os.PathLike[str] | None = None,
     window: str | None = None,
+    price: float | None = None,
     progress: bool | None = None,
 ) -> Profiles:
     """Reads every run of some sources. See :func:`open` for arguments and errors."""
@@ -342,6 +343,7 @@ def open_all(
         "device": device,
         "model_config": None if model_config is None else os.fspath(Path(model_config).expanduser()),
         "window": window,
+        "price": next(iter(checked_numbers("price", price)), None),
     }
     return Profiles(_read(gathered, progress, known), tuple(gathered.names), known)
 
@@ -365,6 +367,7 @@ def open(  # noqa: A001
     device: str | None = None,
     model_config: str | os.PathLike[str] | None = None,
     window: str | None = None,
+    price: float | None = None,
     progress: bool | None = None,
 ) -> Profile:
     """Reads a run from a profile, an archive or a folder. If a folder contains several runs, returns the last one by name
@@ -380,6 +383,7 @@ def open(  # noqa: A001
         device: The device whose peak rates are used.
         model_config: A file that describes the model.
         window: Part of the capture to measure, such as ``"steps:2-4"``.
+        price: Price of one device in dollars per hour. Adds the price of lost time to ``profile.report["goodput"]``.
         progress: Show a progress bar for long reads. By default, on a terminal and in a notebook.
 
     Raises:
@@ -393,6 +397,7 @@ def open(  # noqa: A001
         device=device,
         model_config=model_config,
         window=window,
+        price=price,
         progress=progress,
     )
     for problem in profiles.problems:

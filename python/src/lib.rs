@@ -201,7 +201,7 @@ fn is_model(bytes: &[u8]) -> bool {
 /// Reads and analyses files, folders and streams. Ctrl+C interrupts the read. Calls `watch` periodically with the bytes
 /// read and the total bytes (0 while unknown).
 #[pyfunction]
-#[pyo3(signature = (paths, given, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None))]
+#[pyo3(signature = (paths, given, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None, price=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 fn read(
     py: Python<'_>,
@@ -214,8 +214,9 @@ fn read(
     device: Option<String>,
     model_config: Option<PathBuf>,
     window: Option<String>,
+    price: Option<f64>,
 ) -> PyResult<Runs> {
-    let known = Known { num_steps, batch_size, seq_length, device, model_config, window };
+    let known = Known { num_steps, batch_size, seq_length, device, model_config, window, price };
     let (sender, receiver) = mpsc::channel();
     let watched = Arc::new(Watched::default());
     let counted = watched.clone();

@@ -201,6 +201,14 @@ def test_what_is_wrong_is_a_sentence(tmp_path: Path) -> None:
         profile.table("ops")["nope"]
     with pytest.raises(crossprof.ProfileError):
         crossprof.open(TPU, window="nonsense")
+    with pytest.raises(crossprof.ProfileError, match="price"):
+        crossprof.open(TPU, price=-1)
+
+
+def test_a_price_gives_the_price_of_lost_time() -> None:
+    goodput = crossprof.open(TPU, price=2.5).report["goodput"]
+    assert goodput["lost_dollars_per_hour"] == pytest.approx(2.5 * goodput["lost_devices"])
+    assert crossprof.open(TPU).report["goodput"].get("lost_dollars_per_hour") is None
 
 
 def test_a_notebook_shows_profiles_and_tables(tmp_path: Path) -> None:

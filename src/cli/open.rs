@@ -44,6 +44,8 @@ pub struct Known {
     pub model_config: Option<PathBuf>,
     /// Part of the capture to measure. `main` if absent.
     pub window: Option<String>,
+    /// Price of one device in dollars per hour.
+    pub price: Option<f64>,
 }
 
 /// The runs of some files. Unlike on the command line, dropping the runs frees their memory.
@@ -94,7 +96,7 @@ impl Opened {
             window,
             checkpoint_dir: None,
         };
-        let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), price: None, model };
+        let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), price: known.price, model };
         let Reports { profiles, session, settings, problems } =
             analyze::read_with(&inputs, streams, searches, &Outputs::default(), progress)?;
         let session = ManuallyDrop::into_inner(session);

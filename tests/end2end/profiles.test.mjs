@@ -78,6 +78,26 @@ test("counts tokens once the model is known, as the command line does", async ({
   await until("the parameters of Llama 3 8B", async () => ((await params.getAttribute("data-exact")) ?? "").replace(/\D/g, "") === "8030261248");
 });
 
+test("gives the price of lost time once a device has a price, as the command line does", async ({ page, site, cli }) => {
+  const path = join(EXAMPLES, "jax-cpu-train.xplane.pb");
+  const lost = JSON.parse(analyze(cli, path, ["--price", "2.5"])).goodput.lost_dollars_per_hour;
+  assert.ok(lost > 0);
+  await open(page, site);
+  await load(page, path);
+  await view(page, "model");
+  const field = page.locator('[data-field="goodput.lost_dollars_per_hour"]');
+  assert.equal(await field.getAttribute("data-exact"), "");
+  await page.locator("[name=price]").fill("cheap");
+  await page.locator("[name=price]").press("Enter");
+  await page.locator(".field.wrong", { has: page.locator("[name=price]") }).locator(".hint").waitFor();
+  await page.locator("[name=price]").fill("2.5");
+  await page.locator("[name=price]").press("Enter");
+  await until("the price is that of the command line", async () => {
+    const shown = number((await field.getAttribute("data-exact")) ?? "");
+    return Math.abs(shown - lost) < 1e-6 * lost;
+  });
+});
+
 test("shows two runs that were dropped together", async ({ page, site }) => {
   const paths = ["run-a", "run-b"].map((name) => trace(`tpu-qwen3-runs/${name}.trace.json.gz`));
   if (!paths.every(Boolean)) return;

@@ -117,6 +117,17 @@ pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
     if whole { Ok(Some(scaled as u64)) } else { Err(NotANumber) }
 }
 
+/// Maximum power or price. Larger values could make sums and ratios infinite.
+const MOST_AMOUNT: f64 = 1e12;
+
+/// Describes what [`amount`] accepts.
+pub const AMOUNT: &str = "Enter a number above 0, such as 700 or 2.50.";
+
+/// Parses a number above 0. Returns `None` for other text.
+pub fn amount(text: &str) -> Option<f64> {
+    decimal(text).filter(|number| *number > 0.0 && *number <= MOST_AMOUNT)
+}
+
 /// Sets the dimensions of a public model. Keeps the batch size and the sequence length.
 pub fn apply(preset: &Preset, model: &mut ModelConfig) {
     *model = ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..preset.model.clone() };
@@ -125,6 +136,14 @@ pub fn apply(preset: &Preset, model: &mut ModelConfig) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_amounts_above_zero_are_accepted() {
+        assert_eq!(
+            [amount("2.5"), amount("0"), amount("-1"), amount("1e13"), amount("x")],
+            [Some(2.5), None, None, None, None]
+        );
+    }
 
     #[test]
     fn numbers_are_read_as_people_write_them() {

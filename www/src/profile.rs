@@ -21,6 +21,9 @@ pub struct Profile {
     pub step_timing: StepTiming,
     /// Work per second.
     pub throughput: Throughput,
+    /// Price of the lost time per hour. Absent if no price of a device is given.
+    #[serde(default)]
+    pub lost_dollars_per_hour: Option<f64>,
     /// Time range that all numbers cover.
     #[serde(default)]
     pub window: Option<MainWindow>,
@@ -45,6 +48,7 @@ impl Profile {
             parameter_counts: all.parameter_counts,
             step_timing: all.step_timing,
             throughput: all.throughput,
+            lost_dollars_per_hour: all.goodput.and_then(|goodput| goodput.lost_dollars_per_hour),
             window: all.window,
             warnings: all.warnings,
             provenance: all.provenance,

@@ -20,6 +20,7 @@ use super::export::{copied, saved};
 use crate::ask::Heard;
 use crate::blocks::blocks_view;
 use crate::components::live::{live, shown};
+use crate::model::amount;
 use crate::protocol::analyst::{Form, SubjectEntry, Subjects};
 use crate::protocol::wire::Document;
 use crate::route::{Route, View};
@@ -157,8 +158,8 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
         name: chosen.shown(state, Some(run)),
         batch_size: inputs::whole(&chosen.batch),
         seq_length: inputs::whole(&chosen.seq),
-        watts_per_device: inputs::amount(&chosen.watts),
-        dollars_per_device_hour: inputs::amount(&chosen.dollars),
+        watts_per_device: amount(&chosen.watts),
+        dollars_per_device_hour: amount(&chosen.dollars),
         group: Some(chosen.group.clone()).filter(|group| !group.is_empty()),
     };
     let subjects = Subjects {

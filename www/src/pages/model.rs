@@ -54,7 +54,7 @@ pub fn Model(
         <div class="model-grid">
             <form class="panel form" on:submit=|event| event.prevent_default()>
                 <h2>"Batch"</h2>
-                <div class="fields">{batch}{text_field(steps_field(settings, changed), cleared)}{text_field(device_field(settings, changed), cleared)}</div>
+                <div class="fields">{batch}{text_field(steps_field(settings, changed), cleared)}{text_field(device_field(settings, changed), cleared)}{text_field(price_field(settings, changed), cleared)}</div>
                 <h2>"Model"</h2>
                 <div class="fields">
                     <label class="field wide">"Start from a public model"
@@ -94,6 +94,7 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
             metric!("step_timing.avg_step_time_us"),
             profile.step_timing.avg_step_time_us.map(|us| (format::time_us(us), format::full_time_us(us))),
         ),
+        ("Price of lost time ($/h)", metric!("goodput.lost_dollars_per_hour"), number(profile.lost_dollars_per_hour)),
         ("Parameters", metric!("parameter_counts.total_params"), count(counts.map(|counts| counts.total_params))),
         (
             "Active per token",
@@ -219,6 +220,27 @@ fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Te
         found: Box::new(|| "h100-sxm, mi300x, ...".to_owned()),
         accept: Box::new(accept),
         hint: "",
+    }
+}
+
+/// Returns the field for the price of a device, which gives the price of lost time.
+fn price_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> TextField {
+    let accept = move |typed: &str| {
+        let dollars_per_device_hour = model::amount(typed);
+        let is_accepted = dollars_per_device_hour.is_some() || typed.trim().is_empty();
+        if is_accepted {
+            changed.run(Settings { dollars_per_device_hour, ..settings.get_untracked() });
+        }
+        is_accepted
+    };
+    let given = move || settings.with(|settings| settings.dollars_per_device_hour).map(|dollars| dollars.to_string());
+    TextField {
+        name: "price",
+        label: "Price ($ per device-hour)",
+        given: Box::new(move || given().unwrap_or_default()),
+        found: Box::new(String::new),
+        accept: Box::new(accept),
+        hint: model::AMOUNT,
     }
 }
 

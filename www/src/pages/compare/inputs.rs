@@ -1,24 +1,15 @@
 //! Fields for data that traces do not contain: batch size, sequence length, power and price of each run, with units.
 //! Errors are shown below the fields.
 
-use crossprof::text::number::decimal;
 use leptos::prelude::*;
 
 use super::choice::{Choice, Chosen};
-use crate::model::parse;
+use crate::model::{self, amount, parse};
 use crate::state::Run;
 
 /// Parses an integer above 0. Returns `None` for other text.
 pub fn whole(text: &str) -> Option<u64> {
     parse(text).ok().flatten().filter(|number| *number > 0)
-}
-
-/// Maximum power or price. Larger values could make sums and ratios infinite.
-const MOST: f64 = 1e12;
-
-/// Parses a number above 0. Returns `None` for other text.
-pub fn amount(text: &str) -> Option<f64> {
-    decimal(text).filter(|number| *number > 0.0 && *number <= MOST)
 }
 
 /// A field that each run has.
@@ -36,7 +27,6 @@ struct Input {
 }
 
 const WHOLE: &str = "Enter a whole number above 0, such as 4096 or 32k.";
-const AMOUNT: &str = "Enter a number above 0, such as 700 or 2.50.";
 
 const INPUTS: [Input; 4] = [
     Input {
@@ -58,7 +48,7 @@ const INPUTS: [Input; 4] = [
     Input {
         key: "watts",
         label: "Power (W per device)",
-        hint: AMOUNT,
+        hint: model::AMOUNT,
         text: |run| &run.watts,
         is_valid: |text| amount(text).is_some(),
         known: |_| None,
@@ -66,7 +56,7 @@ const INPUTS: [Input; 4] = [
     Input {
         key: "dollars",
         label: "Price ($ per device-hour)",
-        hint: AMOUNT,
+        hint: model::AMOUNT,
         text: |run| &run.dollars,
         is_valid: |text| amount(text).is_some(),
         known: |_| None,
@@ -140,10 +130,6 @@ mod tests {
         assert_eq!(
             [whole("32"), whole("32k"), whole("0"), whole("-3"), whole("many"), whole("")],
             [Some(32), Some(32_000), None, None, None, None]
-        );
-        assert_eq!(
-            [amount("2.5"), amount("0"), amount("-1"), amount("1e13"), amount("x")],
-            [Some(2.5), None, None, None, None]
         );
     }
 }
