@@ -201,7 +201,7 @@ fn sums(found: &InputPipeline) -> [(&'static str, &'static str, Option<f64>); 4]
     ]
 }
 
-/// Compares the input of each step with XProf, on synthetic captures (xprof_steps.py). XProf leaves out the first and last step
+/// Compares the input of each step with XProf, on synthetic captures (tests/data/xprof_steps.py). XProf leaves out the first and last step
 /// on a GPU.
 #[test]
 fn input_of_each_step_equals_xprofs() {

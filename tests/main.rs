@@ -101,4 +101,5 @@ mod xprof_framework_ops;
 mod xprof_host_ops;
 mod xprof_megascale;
 mod xprof_overview;
+mod xprof_pod_viewer;
 mod xprof_tables;

@@ -1,9 +1,12 @@
-"""Makes synthetic captures with steps that copy their input to the devices: `python xprof_steps.py gpu|tpu OUT.xplane.pb`.
+"""Makes synthetic captures with steps that copy their input to the devices:
+`python xprof_steps.py gpu|tpu|pod0|pod1 OUT.xplane.pb`.
 
 gpu   a GPU whose copies have the name that XProf recognises (`MEMCPYHtoD`): some overlap with a kernel
+pod0  the first of two hosts with a GPU: kernels, an all-reduce and copies in all directions
+pod1  the second host, whose GPU computes twice as long
 tpu   two cores that receive data from the host, and send data to it
 
-Needs tensorflow, for the protos. XProf's output: python xprof_oracle.py OUT.xplane.pb input_pipeline_analyzer
+Needs tensorflow, for the protos. XProf's output: python xprof_oracle.py OUT.xplane.pb input_pipeline_analyzer (pod_viewer for a folder with pod0 and pod1)
 """
 
 import random
@@ -87,6 +90,36 @@ def gpu():
         at += 20
 
 
+def pod(number):
+    device = Plane("/device:GPU:0")
+    device.stat(device.proto.stats, "device_vendor", "Nvidia")
+    device.stat(device.proto.stats, "gpu_device_name", "NVIDIA H100 80GB HBM3")
+    compute, copies = device.line(13, "Stream #13(Compute)"), device.line(14, "Stream #14(Memcpy)")
+    rng = random.Random(number)
+    begin, correlation = 100.0, 1
+    for step in range(STEPS):
+        host.event(python, "train", begin, 1499, step_num=step, _r=1)
+        at = begin + 20
+        for line, name, us in [
+            (copies, "MEMCPYHtoD", 40),
+            (compute, "fusion", 60 * (1 + number)),
+            (compute, "loop_add", 90 * (1 + number)),
+            (copies, "MEMCPYDtoD", 20),
+            (copies, "MEMCPYPtoP", 30),
+            (compute, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 120),
+            (compute, "loop_multiply", 50 * (1 + number)),
+            (copies, "MEMCPYDtoH", 30),
+        ]:
+            us *= rng.uniform(0.7, 1.3)
+            # A copy overlaps with the kernel before it.
+            start = at - (rng.uniform(0, 15) if line is copies else 0)
+            correlation += 1
+            host.event(python, "cuLaunchKernel", begin + correlation % 8, 0.5, correlation_id=correlation)
+            device.event(line, name, start, us, correlation_id=correlation)
+            at = start + us + rng.uniform(0, 8)
+        begin += 1500
+
+
 def tpu():
     host_ops = ["host recv", "host recv-done", "host send", "host send-done"]
     begins = [100.0]
@@ -112,7 +145,7 @@ def tpu():
         begins.append(max(ends) + 30)
 
 
-{"gpu": gpu, "tpu": tpu}[KIND]()
+{"gpu": gpu, "tpu": tpu, "pod0": lambda: pod(0), "pod1": lambda: pod(1)}[KIND]()
 for plane in space.planes:
     for line in plane.lines:
         events = sorted(line.events, key=lambda it: (it.offset_ps, -it.duration_ps))
