@@ -357,6 +357,9 @@ pub struct FindingBlock {
     pub text: String,
     /// Recommended action.
     pub remedy: String,
+    /// True for a note that is not about time. If other findings exist, it is not one of the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_aside: bool,
     /// Evidence of the finding as labels and values, with its confidence and its rule. Empty if there is no evidence.
     pub evidence: Vec<(String, String)>,
     /// Link to the events that the finding is about.

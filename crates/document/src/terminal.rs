@@ -268,22 +268,26 @@ fn note_text(note: &str) -> String {
 /// Prints the first findings, but only the remedy of the very first, so that the report fits on one screen. Another
 /// command prints all remedies.
 fn findings_text(findings: &[FindingBlock]) -> String {
-    let mut rules = 0_usize;
+    let (mut rules, mut shown) = (0_usize, 0_usize);
     let mut text = String::new();
+    let has_actions = findings.iter().any(|finding| !finding.remedy.is_empty() && !finding.is_aside);
     for finding in findings {
         // The entry that names the ops with the most time has no remedy. It is always shown.
-        rules += usize::from(!finding.remedy.is_empty());
-        if !finding.remedy.is_empty() && rules > FINDINGS {
-            continue;
+        if !finding.remedy.is_empty() {
+            rules += 1;
+            if shown == FINDINGS || (has_actions && finding.is_aside) {
+                continue;
+            }
+            shown += 1;
         }
         let severity = if finding.severity == FindingSeverity::NotChecked { "" } else { finding.severity.label() };
         text.push_str(&format!("  {severity:<10}{}\n", shorten(&printable(&finding.title), SENTENCE)));
         text.push_str(&sentence(&finding.text, 12));
-        if !finding.remedy.is_empty() && rules == 1 {
+        if !finding.remedy.is_empty() && shown == 1 {
             text.push_str(&sentence(&format!("Remedy: {}", finding.remedy), 12));
         }
     }
-    let more = match rules.checked_sub(FINDINGS) {
+    let more = match rules.checked_sub(shown) {
         _ if rules < 2 => return text,
         Some(left @ 1..) => format!("and {left} more, and all remedies: "),
         _ => "all remedies: ".to_owned(),
@@ -336,6 +340,7 @@ mod tests {
             title: format!("Finding {number}"),
             text: "word ".repeat(30),
             remedy: "Do it.".to_owned(),
+            is_aside: false,
             evidence: Vec::new(),
             link: None,
             in_graph: None,
@@ -358,6 +363,16 @@ mod tests {
         assert!(text(1).ends_with("            Remedy: Do it.\n"));
         assert!(text(2).ends_with("  all remedies: crossprof table findings PROFILE\n"));
         assert_eq!(text(0), "");
+    }
+
+    #[test]
+    fn asides_are_counted_if_there_is_something_to_do() {
+        let aside = |number| FindingBlock { is_aside: true, ..finding(number) };
+        let text = |findings: Vec<FindingBlock>| render(&[section(vec![Block::Findings { findings }])]);
+        let both = text(vec![aside(0), finding(1), aside(2)]);
+        assert!(both.contains("Finding 1") && !both.contains("Finding 0") && !both.contains("Finding 2"), "{both}");
+        assert!(both.contains("Remedy: Do it.") && both.contains("and 2 more"), "{both}");
+        assert!(text(vec![aside(0), aside(1)]).contains("Finding 1"));
     }
 
     #[test]

@@ -93,7 +93,14 @@ pub(super) fn all(source: Source<'_>) -> Vec<Block> {
 
 /// Returns the first findings, and the categories that take most of the time, for the overview.
 pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
-    with_most_time(source, source.profile().findings.iter().filter(is_checked).take(FIRST))
+    let all = || source.profile().findings.iter().filter(is_checked);
+    let has_actions = all().any(|finding| !is_aside(finding));
+    with_most_time(source, all().filter(|finding| !has_actions || !is_aside(finding)).take(FIRST))
+}
+
+/// Returns true for a note that is not about time: it names no time to save.
+fn is_aside(finding: &Finding) -> bool {
+    finding.severity == FindingSeverity::Note && finding.time_at_stake_percent.is_none()
 }
 
 /// Returns the findings in their order, and an entry for the categories that take most of the time. If devices are
@@ -129,6 +136,7 @@ fn block_of_most_time(source: Source<'_>, found: MostTime) -> FindingBlock {
         title: found.title,
         text: found.text,
         remedy: String::new(),
+        is_aside: false,
         evidence: Vec::new(),
         link: link_of_category(source, &found.category),
         in_timeline: None,
@@ -151,6 +159,7 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
         title: finding.title.clone(),
         text: format!("{}{}", finding.message, stake(source, finding)),
         remedy: finding.remedy.clone(),
+        is_aside: is_aside(finding),
         evidence: evidence::lines(&finding.evidence).into_iter().chain(about).collect(),
         in_timeline: source
             .context()
