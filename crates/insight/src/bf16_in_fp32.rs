@@ -2,9 +2,10 @@
 //!
 //! Matrix products, convolutions and attention with float32 operands take at least 10 % of the op time (ours) on a
 //! device with bfloat16 matrix units: TPUs, NVIDIA from compute capability 8.0, AMD from gfx908. Data types come from
-//! the HLO, else from the kernels' names. Severity: warning. Confidence: medium, because the model may need the
-//! precision. On TPUs, the confidence is low, because by default they multiply float32 in one bfloat16 pass. Remedy:
-//! use bfloat16 activations. The rule is skipped if the device or the data types are unknown.
+//! the HLO, else from the kernels' names. Products in TF32 count too, because their operands are float32. Severity:
+//! warning. Confidence: medium, because the model may need the precision. On TPUs, the confidence is low, because by
+//! default they multiply float32 in one bfloat16 pass. Remedy: use bfloat16 activations. The rule is skipped if the
+//! device or the data types are unknown.
 //!
 //! Some products request a slower precision than the default. If such products take at least 10 % of the op time
 //! (ours), the finding names their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps
@@ -39,7 +40,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if products.iter().all(|(data_type, _, _)| data_type.is_none()) {
         return numbers.lacks_in_json("the file does not contain the data types of the products.");
     }
-    let single = || products.iter().filter(|(data_type, _, _)| *data_type == Some("f32"));
+    let single = || products.iter().filter(|(data_type, _, _)| matches!(data_type, Some("f32" | "tf32")));
     let time: Ps = single().map(|(_, time, _)| *time).sum();
     let share = numbers.op_percent(time);
     if share < OVERHEAD_PERCENT.good {
@@ -179,6 +180,8 @@ mod tests {
     fn fires_above_its_limit() {
         assert_eq!(finding(two_kernels(SGEMM, 110, HGEMM, (8, 0)), &RULE).severity, Warning);
         fine(two_kernels(SGEMM, 90, HGEMM, (8, 0)), &RULE);
+        let tf32 = "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x32_cublas";
+        assert_eq!(finding(two_kernels(tf32, 110, HGEMM, (9, 0)), &RULE).severity, Warning);
         // Volta has no bfloat16.
         assert_eq!(says(two_kernels(SGEMM, 500, HGEMM, (7, 0)), &RULE), Verdict::Irrelevant);
     }

@@ -12,8 +12,8 @@ use super::{
     Needs, Rule, Verdict, awkward_fft, batched_loop, colliding_scatter, converted_in_loop, converted_weights,
     copied_arguments, data_shuffle, decompositions, dense_experts, derivative_matrix, float64, gather_scatter,
     grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, pairwise_reduction,
-    per_example_gradients, product_order, random_numbers, reverse_jacobian, rewritten_state, sorting,
-    unfused_attention, unfused_data_formatting, whole_table_update,
+    per_example_gradients, product_order, random_numbers, reverse_jacobian, rewritten_state, sampling_over_all_classes,
+    sorting, unfused_attention, unfused_data_formatting, whole_table_update,
 };
 use base::format;
 use metrics::{AUTOTUNING, Op, OpClass, is_amd};
@@ -45,6 +45,7 @@ pub(super) static RULE: Rule = Rule {
         &grouped_convolution::RULE,
         &low_flop_rate::RULE,
         &random_numbers::RULE,
+        &sampling_over_all_classes::RULE,
         &mostly_unused_result::RULE,
         &unfused_attention::RULE,
         &converted_weights::RULE,

@@ -46,6 +46,7 @@ mod gap;
 mod gather_scatter;
 mod gathered_batch;
 mod gathered_sum;
+mod gathered_weights;
 mod gradient_synchronization;
 mod grouped_convolution;
 mod heap_growth;
@@ -104,6 +105,7 @@ mod replicated_work;
 mod reverse_jacobian;
 mod rewritten_state;
 mod rule;
+mod sampling_over_all_classes;
 mod sequential_loop;
 mod short_mean_kernel;
 mod single_step;
@@ -198,6 +200,7 @@ pub static CHAPTERS: &[Chapter] = &[
         rules: &[
             &gathered_batch::RULE,
             &gathered_sum::RULE,
+            &gathered_weights::RULE,
             &small_collectives::RULE,
             &gradient_synchronization::RULE,
             &dcn_stalls::RULE,
@@ -212,6 +215,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &evaluation::RULE,
             &repeated_gradients::RULE,
             &random_numbers::RULE,
+            &sampling_over_all_classes::RULE,
             &mostly_unused_result::RULE,
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
-use super::{Needs, Rule, Verdict};
+use super::{Needs, Rule, Verdict, sampling_over_all_classes};
 use base::{Ps, format, sort};
-use hlo::{ComputationIndex, Instruction, Module, Shape};
+use hlo::{ArrayShape, ComputationIndex, Instruction, Module, Shape};
 use metrics::{Op, OpClass};
 use report::{Confidence, View};
 
@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
     id: "random_numbers",
     title: "Random numbers take much of the time",
     needs: Needs::AllOps,
+    explained_by: &[&[&sampling_over_all_classes::RULE]],
     ..Rule::checked_by(check)
 };
 
@@ -129,23 +130,26 @@ impl Draws {
 
 /// Random numbers that an op draws.
 #[derive(Default)]
-struct Drawn {
-    /// Shape of the numbers, or of the mask that is made from the numbers.
-    shape: Option<String>,
-    /// Public function of `jax.random` that a fused instruction belongs to.
-    sampler: Option<&'static str>,
+pub(super) struct Drawn<'a> {
+    /// The numbers, or the mask that is made from them. For a loop, the largest array of its state.
+    pub array: Option<&'a ArrayShape>,
+    /// Public function of `jax.random` that the op, or a fused instruction, belongs to.
+    pub sampler: Option<&'static str>,
 }
 
-impl Drawn {
+impl<'a> Drawn<'a> {
     /// Looks for the numbers in the program. A fusion may also use the numbers, and return both a mask and the masked values.
     /// Only the instructions inside the fusion show which of its results is the mask.
-    fn by(numbers: &Numbers<'_>, op: &Op) -> Drawn {
-        let Some((module, instruction)) = numbers.instruction(op) else { return Drawn::default() };
-        let text = |it: &Instruction| Some(Shape::Array(it.shape.first_array()?.clone()).text(false));
+    pub fn by(numbers: &Numbers<'a>, op: &Op) -> Drawn<'a> {
+        let own = sampler(numbers.context.analysis.ops.text(numbers.trace, op.framework_path));
+        let Some((module, instruction)) = numbers.instruction(op) else {
+            return Drawn { array: None, sampler: own };
+        };
+        let array = |it: &'a Instruction| it.shape.arrays().into_iter().max_by(|a, b| a.bytes().total_cmp(&b.bytes()));
         let inside = || hlo::fused(module, instruction).iter().rev().filter(|it| draws(&it.metadata.op_name));
         let of_sampler = inside().find_map(|it| sampler(&it.metadata.op_name));
         let last = inside().find(|it| sampler(&it.metadata.op_name).is_some()).or_else(|| inside().next());
-        Drawn { shape: last.and_then(text).or_else(|| text(instruction)), sampler: of_sampler }
+        Drawn { array: last.and_then(array).or_else(|| array(instruction)), sampler: own.or(of_sampler) }
     }
 }
 
@@ -194,7 +198,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         let mut same = drawing.iter().filter(|(op, _)| op.source == largest.source);
         same.find_map(|(op, _)| sampler(text(op.framework_path)))
     };
-    let sampler = sampler(text(largest.framework_path)).or(drawn.sampler).or_else(of_line);
+    let sampler = drawn.sampler.or_else(of_line);
     let function = match sampler {
         Some("jax.random.bernoulli") => " for jax.random.bernoulli, which creates dropout masks".to_owned(),
         Some(name) => format!(" for {name}"),
@@ -208,7 +212,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "Ops that draw random numbers take {} of the op time.{by_line} The largest, {}{source}, computes {}{function}.{copied}",
         format::percent(share),
         shown(text(largest.name)),
-        drawn.shape.map_or_else(|| "random numbers".to_owned(), |shape| shown(&shape)),
+        drawn
+            .array
+            .map_or_else(|| "random numbers".to_owned(), |array| shown(&Shape::Array(array.clone()).text(false))),
     );
     let uses_rbg = drawing.iter().any(|(op, _)| words(text(op.framework_path)).any(|word| word == RBG));
     let generator = if uses_rbg {

@@ -7,14 +7,18 @@
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, sampling_over_all_classes};
 use base::format;
 use base::framework_path::primitive;
 use metrics::Op;
 use report::{Confidence, FindingSeverity};
 
-pub(super) static RULE: Rule =
-    Rule { id: "sorting", title: "Sorting takes much of the time", ..Rule::checked_by(check) };
+pub(super) static RULE: Rule = Rule {
+    id: "sorting",
+    title: "Sorting takes much of the time",
+    explained_by: &[&[&sampling_over_all_classes::RULE]],
+    ..Rule::checked_by(check)
+};
 
 /// Minimum share of sorts in the op time.
 const LEAST_PERCENT: f64 = 20.0;
@@ -46,12 +50,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 
 /// Returns the sort with the most time: an op of the category, or a call of a library's sort.
 fn largest<'a>(numbers: &Numbers<'a>) -> Option<&'a Op> {
-    let ops = &numbers.context.analysis.ops;
-    let calls = ops.rows.iter().filter(|op| {
-        let path = ops.text(numbers.trace, op.framework_path);
-        numbers.category(op) == "sort" || matches!(primitive(path), Some("sort" | "top_k"))
-    });
-    calls.max_by_key(|op| op.self_time)
+    numbers.context.analysis.ops.rows.iter().filter(|op| is_sort(numbers, op)).max_by_key(|op| op.self_time)
+}
+
+/// Returns true for an op of the category, and for a call of a library's sort.
+pub(super) fn is_sort(numbers: &Numbers<'_>, op: &Op) -> bool {
+    let path = numbers.context.analysis.ops.text(numbers.trace, op.framework_path);
+    numbers.category(op) == "sort" || matches!(primitive(path), Some("sort" | "top_k"))
 }
 
 #[cfg(test)]

@@ -139,12 +139,36 @@ fn busy(source: Source<'_>) -> Figure {
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
+    note.push_str(&without_computation(source.profile()));
     // If ops are missing, the idle time may not be real. For the same reason, findings do not judge the idle time.
     if base::cut(&source.profile().warnings).is_some_and(|cut| cut > Cut::Earliest) {
         note.push_str("; not judged, since events are missing");
         return Figure { value: Some(share), note, ..figure };
     }
     judged(Figure { value: Some(share), note, ..figure }, assessments::device_utilization(source.profile()))
+}
+
+/// Minimum share of the busy time for exposed copies and communication to be mentioned (ours): a device can be busy without
+/// computing.
+const LEAST_WITHOUT_COMPUTATION: f64 = 0.2;
+
+/// Returns the share of the busy time in which devices only communicate, or only copy from or to hosts and other devices.
+/// Empty if it is small.
+fn without_computation(profile: &UnifiedProfile) -> String {
+    let Some(breakdown) = &profile.step_breakdown else { return String::new() };
+    let parts = &breakdown.parts;
+    let copies = parts.h2d_us + parts.d2h_us + parts.p2p_us;
+    let share = (copies + parts.communication_us) / breakdown.device_busy_us;
+    // A share of no busy time is not a number.
+    if share.is_nan() || share < LEAST_WITHOUT_COMPUTATION {
+        return String::new();
+    }
+    let what = match (copies > 0.0, parts.communication_us > 0.0) {
+        (true, true) => "copies and communication",
+        (true, false) => "copies",
+        _ => "communication",
+    };
+    format!("; {} of the busy time is exposed {what}", format::percent(100.0 * share))
 }
 
 /// Minimum share of waiting that is mentioned with the busy share. A smaller share does not change the judgement.
@@ -231,7 +255,7 @@ fn throughput(source: Source<'_>) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{ComputeUtilization, KernelCategory, Level, NotMeasured};
+    use report::{ComputeUtilization, KernelCategory, Level, NotMeasured, StepBreakdown, StepParts};
 
     fn profile() -> UnifiedProfile {
         serde_json::from_str(
@@ -317,6 +341,26 @@ mod tests {
         assert!(found[1].note.ends_with("3.00 µs without a device op"), "{}", found[1].note);
         assert_eq!((found[3].value, found[3].unit), (Some(30.19), Unit::StepsPerSecond));
         assert_eq!(found[3].note_link.as_ref().map(|link| link.view), Some(View::Model));
+    }
+
+    #[test]
+    fn busy_time_without_computation_is_mentioned() {
+        let mut profile = profile();
+        profile.compute_utilization = usage(99.0);
+        let note = |profile: &UnifiedProfile| all(profile)[1].note.clone();
+        let parts = |h2d_us, communication_us| StepParts { h2d_us, communication_us, ..StepParts::default() };
+        for (parts, expected) in [
+            (parts(80.0, 0.0), "; 80.0 % of the busy time is exposed copies"),
+            (parts(0.0, 25.0), "; 25.0 % of the busy time is exposed communication"),
+            (parts(30.0, 20.0), "; 50.0 % of the busy time is exposed copies and communication"),
+            (parts(10.0, 9.0), " without a device op"),
+        ] {
+            let breakdown = StepBreakdown { parts, device_busy_us: 100.0, ..StepBreakdown::default() };
+            profile.step_breakdown = Some(breakdown);
+            assert!(note(&profile).ends_with(expected), "{}", note(&profile));
+        }
+        profile.step_breakdown = Some(StepBreakdown::default());
+        assert!(!note(&profile).contains("exposed"));
     }
 
     /// A definition always belongs to the number that is shown.

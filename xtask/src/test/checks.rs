@@ -153,11 +153,11 @@ fn native(run: &mut Run) -> Result {
     outcome
 }
 
+/// Checks the packages and features of the native tests, so that nothing is built twice.
 fn doc(_: &mut Run) -> Result {
-    let library = ["--workspace", "--exclude", "www", "--exclude", "xtask"];
-    process::run(cargo(&["test", "--locked", "--doc"]).args(library))?;
+    process::run(cargo(&["test", "--locked", "--doc"]).args(ALL_BUT_PAGE))?;
     let mut links = cargo(&["doc", "--locked", "--no-deps", "--document-private-items"]);
-    links.args(library);
+    links.args(ALL_BUT_PAGE);
     process::run(links.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links"))
 }
 
