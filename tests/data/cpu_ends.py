@@ -3,7 +3,8 @@
 
 For each profile it writes the busy time and active span of each device in picoseconds, and for each op (device, program, instruction)
 the number and total length of its events. An op ends at the first of: its marker, the first op that uses its result,
-the span of the executor directly before its marker, the end of the loop around it; but not before its event ends.
+the span of the executor directly before its marker, the end of the loop around it; but not before its event ends. A loop
+with a marker ends with the last op that it runs.
 
 If the thread pool's tasks are recorded, it also checks that no task started by an op runs after the op's end, except
 the task that completed it and continued with other ops. Needs jax to read HLO.
@@ -140,6 +141,7 @@ class Op:
     def __init__(self, event):
         self.start, self.event_end, self.thread, self.name, self.stats = event
         self.end, self.marker, self.run = self.event_end, None, None
+        self.around, self.inside = None, []
 
 
 def ended(programs, events):
@@ -161,6 +163,9 @@ def ended(programs, events):
         bounds, around = [], None
         for caller in program.callers[program.computation[op.name]]:
             around = max((o for o in op.run[caller] if o.start <= op.start), key=lambda o: o.start, default=around)
+        if around and around.end > op.start:
+            op.around = around
+            around.inside.append(op)
         if not op.marker:
             continue
         bounds.append(op.marker[0])
@@ -177,6 +182,16 @@ def ended(programs, events):
         if around and around.marker and around.end > op.start:
             bounds.append(around.end)
         op.end = max(op.event_end, min(bounds))
+
+    def tighten(op):
+        for other in op.inside:
+            tighten(other)
+        if op.marker and op.inside:
+            op.end = min(op.end, max([op.event_end] + [other.end for other in op.inside]))
+
+    for op in ops:
+        if not op.around:
+            tighten(op)
     return ops, threads
 
 

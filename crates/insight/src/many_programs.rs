@@ -120,7 +120,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(idle),
         meanwhile
     );
-    let lines = lines(numbers, &found.functions);
+    let lines = lines(numbers, &found.functions, steps * found.hosts.max(1) as f64);
     let message =
         if lines.is_empty() { message } else { format!("{message} Most of these programs come from {lines}.") };
     let place = place.unwrap_or_default();
@@ -168,13 +168,15 @@ fn has_ops(numbers: &Numbers<'_>, file: &str) -> bool {
     sources.any(|(path, _)| path.rsplit('/').next() == Some(file))
 }
 
-/// Lists the source lines of the ops with most executions among the programs of these functions: `train.py:23,
-/// train.py:24`. Empty if the trace has no source lines.
-fn lines(numbers: &Numbers<'_>, functions: &[(String, u64)]) -> String {
+/// Lists the source lines of the ops with most executions among the programs of the functions that run at least twice in each
+/// of `steps`: `train.py:23, train.py:24`. Empty if the trace has no source lines.
+fn lines(numbers: &Numbers<'_>, functions: &[(String, u64)], steps: f64) -> String {
     let (ops, trace) = (&numbers.context.analysis.ops, numbers.trace);
+    // The step itself may be among the functions. It has many lines, but is called once.
+    let is_repeated = |count: u64| count as f64 >= 2.0 * steps;
     let is_small = |module: &str| {
         let name = module.strip_prefix("jit_").unwrap_or(module);
-        functions.iter().any(|(function, _)| function == name)
+        functions.iter().any(|(function, count)| function == name && is_repeated(*count))
     };
     let mut by_line: BTreeMap<&str, u64> = BTreeMap::new();
     for op in ops.rows.iter().filter(|op| is_small(ops.text(trace, op.module))) {

@@ -16,8 +16,8 @@
 //!                                                            result, 3: its marker; 4: the end of the op that it runs in
 //! ```
 //!
-//! Each of these times is an upper bound, because the op had ended by that time. An op without a marker keeps the end
-//! of its event.
+//! Each of these times is an upper bound, because the op had ended by that time. A loop, call or branch ends with the last op
+//! that runs in it: only its marker comes later. An op without a marker keeps the end of its event.
 
 mod bounds;
 mod program;
@@ -174,9 +174,12 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
     let nested = bounds::on_thread_of(&ops, trace.lines.len());
     let mut ends: Vec<Ps> = Vec::with_capacity(ops.len());
     let mut parents: Vec<Option<usize>> = Vec::with_capacity(ops.len());
+    // The parent, if it is an op of the same run: a loop, call or branch.
+    let mut callers: Vec<Option<usize>> = Vec::with_capacity(ops.len());
     for (at, op) in ops.iter().enumerate() {
         // The op that runs this op starts before it, so the end of that op is known.
-        let around = runs.around(at).or_else(|| {
+        let caller = runs.around(at);
+        let around = caller.or_else(|| {
             let outer = nested.get(at).copied().flatten()?;
             (!runs.same(at, outer)).then_some(outer)
         });
@@ -195,7 +198,9 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
         });
         ends.push(end);
         parents.push(around);
+        callers.push(around.filter(|_| caller.is_some()));
     }
+    end_with_last_op(&ops, &marked, &callers, &mut ends);
     let unnumbered = trace.format == Some(SourceFormat::ChromeJson) && markers.is_empty();
     let ends_unknown = unnumbered && unnumbered::some_op_outlasts_its_event(trace, roles, &ops);
     let mut found = OpEnds { ends_unknown, ..OpEnds::default() };
@@ -213,4 +218,28 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
         }
     }
     found
+}
+
+/// Moves the ends of the loops, calls and branches with a marker to the ends of the last ops that run in them.
+///
+/// ```text
+/// while  [  )......................................................|end: while
+/// body         [add  )  [add  )  [add  )
+///                                      ^ the loop ends here. Until its marker, the thread runs ops that became ready
+/// ```
+fn end_with_last_op(ops: &[OpEvent], marked: &[Option<Marker>], callers: &[Option<usize>], ends: &mut [Ps]) {
+    let mut last: Vec<Option<Ps>> = vec![None; ops.len()];
+    // Ops start after the op that runs them, so this order visits them first.
+    for (at, op) in ops.iter().enumerate().rev() {
+        let is_marked = marked.get(at).is_some_and(Option::is_some);
+        let inner = last.get(at).copied().flatten().filter(|_| is_marked);
+        let Some(end) = ends.get_mut(at) else { continue };
+        if let Some(inner) = inner {
+            *end = inner.max(op.end).min(*end);
+        }
+        let end = *end;
+        if let Some(of_outer) = callers.get(at).copied().flatten().and_then(|outer| last.get_mut(outer)) {
+            *of_outer = (*of_outer).max(Some(end));
+        }
+    }
 }

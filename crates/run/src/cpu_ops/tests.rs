@@ -89,6 +89,24 @@ fn an_op_ends_where_its_result_is_first_used() {
     assert_eq!(codes, ["cpu_op_ends_are_bounds"]);
 }
 
+/// The marker of a loop may come long after its last op, because its thread first runs ops that became ready.
+#[test]
+fn a_loop_ends_with_the_last_op_that_it_runs() {
+    let mut t = Timeline::new();
+    let outer = t.op(1, 0, "while.6", 10, 3);
+    let product = t.op(1, 1, "ynn_fusion", 20, 2);
+    t.op(1, 1, "wrapped_tanh", 30, 5);
+    t.marker(product, 1, 40);
+    t.marker(outer, 1, 90);
+    let trace = t.complete();
+    assert_eq!((ends(&trace, "while.6"), ends(&trace, "ynn_fusion")), (vec![35], vec![30]));
+    // Without ops inside, only the marker shows the end.
+    let mut t = Timeline::new();
+    let outer = t.op(1, 0, "while.6", 10, 3);
+    t.marker(outer, 1, 90);
+    assert_eq!(ends(&t.complete(), "while.6"), [90]);
+}
+
 #[test]
 fn an_op_ends_at_its_marker_where_nothing_uses_it_before() {
     let mut t = Timeline::new();
