@@ -16,7 +16,7 @@ import pytest
 import crossprof
 from crossprof import _native, lake
 
-pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
@@ -284,7 +284,7 @@ def test_a_newer_version_replaces_what_an_older_one_wrote(tmp_path: Path, monkey
 KILLED = """
 import os, sys
 from crossprof import lake
-from crossprof.lake import _store
+from crossprof.lake import _storage
 left = int(sys.argv[3])
 def dies(function):
     def call(*arguments, **named):
@@ -294,7 +294,7 @@ def dies(function):
             os._exit(9)
         return function(*arguments, **named)
     return call
-os.replace, _store.Path.unlink = dies(os.replace), dies(_store.Path.unlink)
+os.replace, _storage.Path.unlink = dies(os.replace), dies(_storage.Path.unlink)
 lake.write(sys.argv[1], sys.argv[2])
 """
 
@@ -350,7 +350,7 @@ def test_numbers_out_of_range_and_nothing_are_null() -> None:
     assert [_schema.converted(value, flops) for value in (None, 0.0, 2.0, 1e30, 2**63, -(2**63))] == [None, 0, 2, None, None, -(2**63)]
     (time_ps,) = (field for field in _schema.fields("steps") if field.name == "duration_ps")
     assert [_schema.converted(value, time_ps) for value in (None, 0.0, 1.234567)] == [None, 0, 1_234_567]
-    assert Store("x").place("steps", ["w", "2026-11"], "c") == Path("x/schema=1/table=steps/workload=w/month=2026-11/capture=c.parquet")
+    assert Store("x").place("steps", ["w", "2026-11"], "c") == "table=steps/workload=w/month=2026-11/capture=c.parquet"
 
 
 def test_a_truncated_or_missing_file_is_named_and_written_again(tmp_path: Path) -> None:
@@ -360,8 +360,10 @@ def test_a_truncated_or_missing_file_is_named_and_written_again(tmp_path: Path) 
     (path,) = folder.glob("schema=1/table=steps/**/*.parquet")
     whole = path.read_bytes()
     path.write_bytes(whole[:100])
+    with pytest.raises(duckdb.Error, match=path.name):
+        lake.connect(folder).sql("FROM steps")
     with pytest.raises(crossprof.ProfileError, match=f"(?s){path.name}.*Import the captures again"):
-        lake.connect(folder)
+        lake.export(folder)
     assert lake.write(capture, folder)["status"] == "replaced"
     assert path.read_bytes() == whole and len(rows(folder, "steps")) == 8
     path.unlink()

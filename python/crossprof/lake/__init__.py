@@ -17,6 +17,7 @@ from importlib import import_module
 #: Module of each public name. Importing this package imports neither pyarrow nor DuckDB.
 _PLACES = {
     "write": "_write",
+    "compact": "_compact",
     "connect": "_query",
     "regressions": "_regressions",
     "export": "_export",

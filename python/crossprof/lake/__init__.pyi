@@ -1,4 +1,5 @@
 from ._captures import captures as captures
+from ._compact import compact as compact
 from ._engines import ray as ray, spark as spark, write_batch as write_batch
 from ._export import export as export
 from ._paths import captures_below as captures_below

@@ -98,7 +98,7 @@ def spark(session: SparkSession, paths: Places, lake: str | os.PathLike[str], *,
 
 def _absolute(lake: str | os.PathLike[str]) -> str:
     """Returns the absolute path of a lake, because workers have other working folders."""
-    return str(Store(lake).root.parent.absolute())
+    return Store(lake).path
 
 
 def _write_batches(batches: Iterable[pyarrow.RecordBatch], lake: str, events: bool) -> Iterator[pyarrow.RecordBatch]:

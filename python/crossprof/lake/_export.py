@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _native
 from . import _schema
 from ._query import connect, readable, rows_of
-from ._store import replacing
+from ._storage import replacing
 
 if TYPE_CHECKING:
     import duckdb

@@ -15,6 +15,7 @@ _HELP = """\
   crossprof lake import 'gs-mirror/*/plugins/profile/*' --lake lake
   crossprof lake sql "SELECT run, typical_step_ps / 1e9 AS ms FROM captures ORDER BY captured_at"
   crossprof lake regressions --last 3 --against 10
+  crossprof lake compact lake
   crossprof lake export --output trend.json.gz
 
 Exit status: 0; 1 if a capture could not be read; 2 for invalid arguments; 3 if something became slower.
@@ -54,13 +55,16 @@ def main(arguments: list[str]) -> int:
     finding.add_argument("--record", action="store_true", help="also write the comparison of each workload to the table verdicts")
     finding.add_argument("--format", choices=("text", "json"), default="text", help="form of the result (%(default)s)")
     writing = command("export", "write the trend of each workload as JSON")
-    writing.add_argument("folder", nargs="?", metavar="LAKE", help="folder of the lake, instead of --lake")
+    merging = command("compact", "merge small files, so that queries over thousands of captures open a few files")
+    for each in (writing, merging):
+        each.add_argument("folder", nargs="?", metavar="LAKE", help="folder of the lake, instead of --lake")
     writing.add_argument("--output", metavar="FILE", help="file, compressed if its name ends in .gz (standard output)")
     call = parser.parse_args(arguments)
     try:
-        return {"import": _import, "sql": _sql, "regressions": _regressions, "export": _export}[call.command](call)
+        run = {"import": _import, "sql": _sql, "regressions": _regressions, "export": _export, "compact": _compact}[call.command]
+        return run(call)
     except ModuleNotFoundError as error:
-        if error.name not in ("pyarrow", "duckdb"):
+        if error.name not in ("pyarrow", "duckdb", "numpy"):
             raise
         return _failed(f"{error.name} is not installed: pip install 'crossprof[lake]'.")
     except (ProfileError, OSError) as error:
@@ -82,6 +86,7 @@ def _import(call: argparse.Namespace) -> int:
     import pyarrow.parquet  # noqa: F401  Fails here rather than in each process.
 
     from ._captures import captures
+    from ._compact import has_many_files
     from ._import import Bar, import_all
 
     try:
@@ -104,6 +109,8 @@ def _import(call: argparse.Namespace) -> int:
         print(f"crossprof: {message}", file=sys.stderr)
     words = ", ".join(f"{counts[status]} {status}" for status in ("written", "replaced", "unchanged", "failed") if status in counts)
     print(f"{len(paths)} captures in {seconds:.1f} s: {words}. {bar.events} events.")
+    if has_many_files(call.lake):
+        _merge(call.lake)
     return 1 if failed else 0
 
 
@@ -153,6 +160,18 @@ def _export(call: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text_of(document))
     return 0
+
+
+def _compact(call: argparse.Namespace) -> int:
+    _merge(call.folder or call.lake)
+    return 0
+
+
+def _merge(lake: str) -> None:
+    from ._compact import compact
+
+    done = compact(lake)
+    print(f"Merged files repeat {done['files']} files and have {done['bytes'] / 1e6:.1f} MB: {done['merged']} written in {done['seconds']:.1f} s.")
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:

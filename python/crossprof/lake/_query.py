@@ -6,17 +6,20 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._errors import ProfileError
 from . import _schema
-from ._store import Store
+from ._merged import NUMBER, Sources, sources
+from ._store import SCHEMA_FIELDS, Store
 
 if TYPE_CHECKING:
     import duckdb
 
 _TYPES = {"int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "timestamp": "TIMESTAMP WITH TIME ZONE"}
+_FIELDS = "schema_fields"
+#: Function that returns the query for the rows of a table.
+_ROWS = "rows_of_lake"
 
 
 def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
@@ -30,29 +33,64 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
     """
     import duckdb
 
+    # DuckDB needs it to call a function of Python.
+    import numpy  # noqa: F401
+
     store = Store(lake)
-    there = set(store.tables())
-    if not there:
-        raise ProfileError(f"{os.fspath(lake)}: there is no lake here. crossprof lake import GLOB --lake DIR makes one.")
+    store.require()
     connection = duckdb.connect()
     folders = "".join(f', "{name}" VARCHAR' for name in _schema.FOLDERS)
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET parquet_metadata_cache = true")
-    # DuckDB must open every file to find its columns, unless all files have those of this version.
-    differ = store.states("columns") != {_schema.stamp()[1]}
-    for table in [*_schema.TABLES, "schema_fields"]:
-        fields = _schema.SCHEMA_FIELDS if table == "schema_fields" else _schema.fields(table)
+    is_made = False
+
+    def rows(table: str) -> str:
+        return _text(store, table) if is_made else f'SELECT * FROM "no_{table}"'
+
+    # Each query calls this function once for each of its tables, so that it sees one state of the files.
+    connection.create_function(_ROWS, rows, ["VARCHAR"], "VARCHAR")
+    for table in [*_schema.TABLES, _FIELDS]:
+        fields = _schema.SCHEMA_FIELDS if table == _FIELDS else _schema.fields(table)
         columns = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in fields)
-        connection.execute(f'CREATE TEMP TABLE "no_{table}" ({columns}{"" if table == "schema_fields" else folders})')
-        rows = f'SELECT * FROM "no_{table}"'
-        if table in there:
-            # A workload made of digits is a name, too.
-            options = f"hive_partitioning = true, hive_types_autocast = false, union_by_name = {str(differ).lower()}"
-            files = f"read_parquet('{_pattern(store.root / f'table={table}')}', {options})"
-            rows += f' UNION ALL BY NAME SELECT * EXCLUDE ("schema", "table") FROM {files}'
-        with readable(lake):
-            connection.execute(f'CREATE TEMP VIEW "{table}" AS {rows}')
+        connection.execute(f'CREATE TEMP TABLE "no_{table}" ({columns}{"" if table == _FIELDS else folders})')
+        connection.execute(f"CREATE TEMP VIEW \"{table}\" AS SELECT * FROM query({_ROWS}('{table}'))")
+    is_made = True
     return connection
+
+
+def _text(store: Store, table: str) -> str:
+    """Returns the query for the rows of a table."""
+    parts = [f'SELECT * FROM "no_{table}"']
+    names = [field.name for field in (_schema.SCHEMA_FIELDS if table == _FIELDS else _schema.fields(table))]
+    if table == _FIELDS:
+        found = Sources([SCHEMA_FIELDS], {}) if store.files.size(SCHEMA_FIELDS) is not None else Sources([], {})
+    else:
+        found = sources(store, table)
+    if found.small:
+        # DuckDB must open every file to find its columns, unless all files have those of this version.
+        differ = store.states("columns") != {_schema.stamp()[1]}
+        # A workload made of digits is a name, too.
+        options = f"hive_partitioning = true, hive_types_autocast = false, union_by_name = {str(differ).lower()}"
+        parts.append(f'SELECT * EXCLUDE ("schema", "table") FROM read_parquet({_list(store, found.small)}, {options})')
+    current = [name for name, outdated in found.merged.items() if not outdated]
+    if current:
+        parts.append(_of_merged(store, current))
+    for name, outdated in found.merged.items():
+        if outdated:
+            parts.append(f'{_of_merged(store, [name])} WHERE "{NUMBER}" NOT IN ({", ".join(map(str, outdated))})')
+    # Files of newer versions have other columns, too.
+    columns = ", ".join(f'"{name}"' for name in (names if table == _FIELDS else [*names, *_schema.FOLDERS]))
+    return f"SELECT {columns} FROM ({' UNION ALL BY NAME '.join(parts)})"
+
+
+def _of_merged(store: Store, names: list[str]) -> str:
+    return f'SELECT * EXCLUDE ("{NUMBER}") FROM read_parquet({_list(store, names)}, union_by_name = true, hive_partitioning = false)'
+
+
+def _list(store: Store, names: list[str]) -> str:
+    """Returns files as a list of SQL. DuckDB reads each as a pattern."""
+    paths = (re.sub(r"[*?\[]", r"[\g<0>]", store.files.address(name)).replace("'", "''") for name in names)
+    return "[" + ", ".join(f"'{path}'" for path in paths) + "]"
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
@@ -60,12 +98,6 @@ def rows_of(connection: duckdb.DuckDBPyConnection, query: str, parameters: Seque
     result = connection.execute(query, list(parameters))
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, values)) for values in result.fetchall()]
-
-
-def _pattern(folder: Path) -> str:
-    """Returns the pattern of the files below a folder, for a string of SQL."""
-    path = re.sub(r"[*?\[]", r"[\g<0>]", str(folder))
-    return f"{path}/**/*.parquet".replace("'", "''")
 
 
 @contextmanager

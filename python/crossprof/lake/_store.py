@@ -9,6 +9,8 @@
     lake/schema=1/state/captures/HASH.json                                     where the files of a capture are
     lake/schema=1/state/verdicts/HASH.json                                     where the file of a comparison is
     lake/schema=1/state/sources/HASH.json                                      size and time of the files that were read from a path
+    lake/schema=1/state/merged/steps/2026-11.json                              files of a month whose rows are also in a merged file
+    lake/schema=1/state/merged/steps/HASH.parquet                              these rows
 
 Every file is written under a temporary name and then renamed, so that readers never see half a file. The name contains the hash of the
 capture's contents, so that a second writer replaces a file with an equal one.
@@ -22,7 +24,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,15 @@ from typing import TYPE_CHECKING, Any
 from .._errors import ProfileError
 from .._sources import is_url, local
 from . import _schema
+from ._storage import Folder
 
 if TYPE_CHECKING:
     import pyarrow
 
-_ROWS_OF_A_GROUP = 128 * 1024
+ROWS_OF_A_GROUP = 128 * 1024
 _LEVEL = 3
+#: File of the table of all columns.
+SCHEMA_FIELDS = "table=schema_fields/schema_fields.parquet"
 #: Files with fewer rows are written in another way.
 _FEW_ROWS = 256
 
@@ -54,57 +58,45 @@ class Store:
         for part in above.absolute().parts:
             if part.partition("=")[0].lower() in _schema.partitions() and "=" in part:
                 raise ProfileError(f"{lake}: the name of the folder {part} would replace a column of the lake. Rename it, or use another folder.")
-        self.root = above / f"schema={_schema.LAYOUT}"
+        self.given = os.fspath(lake)
+        #: Address that does not depend on the working folder.
+        self.path = str(above.absolute())
+        #: Its files, by names relative to the folder of this layout.
+        self.files = Folder(above / f"schema={_schema.LAYOUT}")
 
-    def place(self, table: str, place: Sequence[str], capture_id: str) -> Path:
-        """Returns the file of a capture in a table. ``place`` is the workload and the month."""
+    def place(self, table: str, place: Sequence[str], capture_id: str) -> str:
+        """Returns the name of the file of a capture in a table. ``place`` is the workload and the month."""
         workload, month = place
-        return self.root / f"table={table}" / f"workload={workload}" / f"month={month}" / f"capture={capture_id}.parquet"
+        return f"table={table}/workload={workload}/month={month}/capture={capture_id}.parquet"
 
-    def size(self, path: Path) -> int | None:
-        """Returns the size of a file. None if there is none."""
-        try:
-            return os.stat(path).st_size
-        except OSError:
-            return None
-
-    def write_table(self, path: Path, table: pyarrow.Table) -> int:
+    def write_table(self, name: str, table: pyarrow.Table) -> int:
         """Writes a table to a file of the lake, and returns its size."""
         import pyarrow as pa
         import pyarrow.parquet
 
-        names = table.column_names
         options: dict[str, Any]
         if len(table) < _FEW_ROWS:
             # Most files have a few rows and many columns: dictionaries, statistics and the Arrow schema would be most of the file. Snappy
             # is as small as zstd for columns of a few values, and takes half the time.
-            statistics = ["captured_at"] if "captured_at" in names else False
+            statistics = ["captured_at"] if "captured_at" in table.column_names else False
             options = {"compression": "snappy", "use_dictionary": False, "write_statistics": statistics}
         else:
-            options = {
-                "compression": "zstd",
-                "compression_level": _LEVEL,
-                "row_group_size": _ROWS_OF_A_GROUP,
-                "use_dictionary": [field.name for field in table.schema if pa.types.is_string(field.type)],
-            }
-            if "depth" in names:
-                options["column_encoding"] = dict.fromkeys(("start_ps", "duration_ps"), "DELTA_BINARY_PACKED")
+            options = {"row_group_size": ROWS_OF_A_GROUP, **options_of(table.schema)}
         made = pa.BufferOutputStream()
         pyarrow.parquet.write_table(table, made, store_schema=False, **options)
         written = made.getvalue()
-        # One call: the library writes a file of 20 kB in hundreds of parts.
-        with replacing(path) as temporary, open(temporary, "wb") as file:
-            file.write(written)
-        return written.size
+        self.files.write(name, written)
+        size: int = written.size
+        return size
 
     def lay_schema(self) -> None:
         """Records the columns of this version, and writes the table of all columns unless this or a newer version has written it."""
         version, columns = _schema.stamp()
         if not self.state("columns", columns):
             self.set_state("columns", columns, {"crossprof": version})
-        path = self.root / "table=schema_fields" / "schema_fields.parquet"
+        path = SCHEMA_FIELDS
         state = self.state("lake", "schema_fields")
-        if state and not _schema.is_older(state["stamp"]) and self.size(path) == state.get("size"):
+        if state and not _schema.is_older(state["stamp"]) and self.files.size(path) == state.get("size"):
             return
         import pyarrow as pa
 
@@ -115,56 +107,52 @@ class Store:
     def state(self, kind: str, name: str) -> dict[str, Any]:
         """Returns a state. Empty if there is none."""
         try:
-            found = json.loads(self._state(kind, name).read_bytes())
+            found = json.loads(self.files.read(_state(kind, name)))
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
 
     def set_state(self, kind: str, name: str, state: dict[str, Any]) -> None:
         """Writes a state."""
-        with replacing(self._state(kind, name)) as temporary:
-            Path(temporary).write_text(json.dumps(state, sort_keys=True), encoding="utf-8")
+        self.files.write(_state(kind, name), json.dumps(state, sort_keys=True).encode())
 
     def forget(self, kind: str, name: str) -> None:
         """Removes a state."""
-        self._state(kind, name).unlink(missing_ok=True)
+        self.files.remove(_state(kind, name))
 
     def states(self, kind: str) -> set[str]:
         """Returns the names of all states of a kind."""
-        return {path.stem for path in self.root.glob(f"state/{kind}/*/*.json")}
+        return {name.rpartition("/")[2].removesuffix(".json") for name, _ in self.files.find(f"state/{kind}")}
 
-    def _state(self, kind: str, name: str) -> Path:
-        return self.root / "state" / kind / name[:2] / f"{name}.json"
-
-    def place_of_verdict(self, place: Sequence[str], name: str) -> Path:
-        """Returns the file of a comparison. ``place`` is the workload and the month."""
-        return self.place("verdicts", place, "").with_name(f"verdict={name}.parquet")
+    def place_of_verdict(self, place: Sequence[str], name: str) -> str:
+        """Returns the name of the file of a comparison. ``place`` is the workload and the month."""
+        return self.place("verdicts", place, "").replace("capture=", f"verdict={name}")
 
     def remove(self, capture_id: str, place: list[str], tables: Iterable[str]) -> None:
         """Removes files of a capture."""
         for table in tables:
-            self.place(table, place, capture_id).unlink(missing_ok=True)
+            self.files.remove(self.place(table, place, capture_id))
 
-    def tables(self) -> list[str]:
-        """Returns the tables that contain a file. A folder may be empty after a write was interrupted."""
-        folders = (path for path in self.root.glob("table=*") if any(path.rglob("*.parquet")))
-        return sorted(path.name.removeprefix("table=") for path in folders)
+    def require(self) -> None:
+        """
+        Raises:
+            ProfileError: There is no lake. A folder may be empty after a write was interrupted.
+        """
+        folders = (name for name in self.files.folders() if name.startswith("table="))
+        if not any(name.endswith(".parquet") for folder in folders for name, _ in self.files.find(folder)):
+            raise ProfileError(f"{self.given}: there is no lake here. crossprof lake import GLOB --lake DIR makes one.")
 
 
-class replacing:
-    """Gives a temporary name next to a file, and renames it to the file at the end. Removes it after an error."""
+def options_of(schema: pyarrow.Schema) -> dict[str, Any]:
+    """Returns how a file with many rows is written."""
+    import pyarrow as pa
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        # Readers of a lake ignore names that begin with a dot or do not end in .parquet.
-        self.temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.tmp")
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": _LEVEL, "use_dictionary": texts}
+    if "depth" in schema.names:
+        options["column_encoding"] = dict.fromkeys(("start_ps", "duration_ps"), "DELTA_BINARY_PACKED")
+    return options
 
-    def __enter__(self) -> str:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        return str(self.temporary)
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            os.replace(self.temporary, self.path)
-        else:
-            self.temporary.unlink(missing_ok=True)
+def _state(kind: str, name: str) -> str:
+    return f"state/{kind}/{name[:2]}/{name}.json"

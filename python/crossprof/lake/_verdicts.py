@@ -25,14 +25,14 @@ def write_verdict(store: Store, found: Comparison) -> None:
     place = [newest["workload_key"], newest["taken_at"].strftime("%Y-%m")]
     path = store.place_of_verdict(place, name)
     known = store.state("verdicts", name)
-    if known and not _schema.is_older(known["stamp"]) and store.size(path) == known["size"]:
+    if known and not _schema.is_older(known["stamp"]) and store.files.size(path) == known["size"]:
         return
     store.lay_schema()
     keys = {field.name: newest.get(field.name) for field in _schema.KEYS} | {"crossprof_version": _native.__version__}
     size = store.write_table(path, _rows.arrow("verdicts", [_row(found, sides)], keys))
     if known and known["place"] != place:
         # An older version named the workload in another way.
-        store.place_of_verdict(known["place"], name).unlink(missing_ok=True)
+        store.files.remove(store.place_of_verdict(known["place"], name))
     store.set_state("verdicts", name, {"stamp": _schema.stamp(), "place": place, "size": size})
 
 

@@ -116,7 +116,7 @@ class _Write:
         if not state.get("complete") or _schema.is_older(state["stamp"]) or (self.with_events and not state["has_events"]):
             return False
         (place,), sizes = state["places"], state.get("sizes", {})
-        if any(self.store.size(self.store.place(table, place, capture_id)) != sizes.get(table) for table in state["tables"]):
+        if any(self.store.files.size(self.store.place(table, place, capture_id)) != sizes.get(table) for table in state["tables"]):
             return False
         self.capture_id, self.events, self.error = capture_id, state["events"], state["error"]
         self.status = "failed" if state["error"] else "unchanged"

@@ -1,0 +1,170 @@
+"""The files of a lake in a folder.
+
+Names are relative to the lake, with ``/`` between folders. A file appears under its name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+#: Temporary files of this age were left by writers that were killed: a write takes seconds.
+_LEFT_BEHIND_S = 24 * 3600
+_ENDING = ".tmp"
+
+
+class Entry(NamedTuple):
+    """A file in a listing."""
+
+    size: int
+    #: Text that changes when the file is replaced.
+    version: str
+    #: Time of the last change in seconds.
+    modified: float
+
+
+class Made:
+    """A file that is being written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        #: Name of the file, which the writer may set after it has written the contents.
+        self.name = ""
+
+
+class replacing:
+    """Gives a temporary name next to a file, and renames it to the file at the end. Removes it after an error."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Readers of a lake ignore names that begin with a dot or do not end in .parquet.
+        self.temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{_ENDING}")
+
+    def __enter__(self) -> str:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return str(self.temporary)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            os.replace(self.temporary, self.path)
+        else:
+            self.temporary.unlink(missing_ok=True)
+
+
+class Folder:
+    """A folder on this machine or on a network disk. A file is written under a temporary name and then renamed."""
+
+    #: True if a file may be damaged or missing although its write succeeded.
+    may_lose = True
+    #: A file that changed less than this time ago may change again without another time and size.
+    settled_s = 2.0
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._text = str(root)
+
+    def address(self, name: str) -> str:
+        """Returns the path of a file."""
+        return f"{self._text}/{name}"
+
+    def read(self, name: str) -> bytes:
+        """Returns the contents of a file.
+
+        Raises:
+            OSError: There is no such file.
+        """
+        with open(f"{self._text}/{name}", "rb") as file:
+            return file.read()
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes | None]:
+        """Yields the contents of files, None for those that are missing."""
+        for name in names:
+            try:
+                yield self.read(name)
+            except OSError:
+                yield None
+
+    def open(self, name: str) -> BinaryIO:
+        """Opens a file for reading."""
+        return (self.root / name).open("rb")
+
+    def write(self, name: str, contents: bytes | memoryview) -> None:
+        """Writes a file."""
+        # One call: a library that writes a file of 20 kB itself writes hundreds of parts.
+        with replacing(self.root / name) as temporary, open(temporary, "wb") as file:
+            file.write(contents)
+
+    @contextmanager
+    def making(self, folder: str) -> Iterator[Made]:
+        """Gives a file to write, which appears in the folder under its name at the end."""
+        to = replacing(self.root / folder / "new")
+        with to as temporary, open(temporary, "wb") as file:
+            made = Made(file)
+            yield made
+            to.path = to.path.with_name(made.name)
+
+    def remove(self, name: str) -> None:
+        """Removes a file if it exists."""
+        (self.root / name).unlink(missing_ok=True)
+
+    def size(self, name: str) -> int | None:
+        """Returns the size of a file. None if there is none."""
+        try:
+            return os.stat(f"{self._text}/{name}").st_size
+        except OSError:
+            return None
+
+    def find(self, folder: str) -> Iterator[tuple[str, Entry]]:
+        """Yields the files in and below a folder, in any order."""
+        for name, entry in self._below(folder):
+            if not entry.name.startswith("."):
+                try:
+                    found = entry.stat()
+                except OSError:
+                    continue
+                yield name, Entry(found.st_size, str(found.st_mtime_ns), found.st_mtime)
+
+    def folders(self, folder: str = "") -> list[str]:
+        """Returns the names of the folders in a folder."""
+        try:
+            with os.scandir(self.root / folder) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir())
+        except OSError:
+            return []
+
+    def now(self) -> float:
+        """Returns the time of the clock that gives files their times."""
+        with replacing(self.root / "state" / "clock") as temporary:
+            Path(temporary).touch()
+            return os.stat(temporary).st_mtime
+
+    def sweep(self) -> int:
+        """Removes the temporary files of writers that were killed, and returns their number."""
+        number, now = 0, self.now()
+        for name, entry in self._below(""):
+            if entry.name.startswith(".") and entry.name.endswith(_ENDING):
+                try:
+                    if now - entry.stat().st_mtime > _LEFT_BEHIND_S:
+                        self.remove(name)
+                        number += 1
+                except OSError:
+                    # Another process has renamed or removed it.
+                    continue
+        return number
+
+    def _below(self, folder: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        try:
+            with os.scandir(self.root / folder) as found:
+                entries = list(found)
+        except OSError:
+            return
+        above = f"{folder}/" if folder else ""
+        for entry in entries:
+            if entry.is_dir():
+                yield from self._below(above + entry.name)
+            else:
+                yield above + entry.name, entry
