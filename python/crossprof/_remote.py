@@ -39,7 +39,7 @@ _PACKAGES = {
     "https": "aiohttp",
 }
 #: Values that change when an object is replaced, most reliable first.
-_VERSIONS = ("ETag", "etag", "generation", "md5Hash", "mtime")
+VERSIONS = ("ETag", "etag", "generation", "md5Hash", "mtime")
 
 
 def filesystem(url: str) -> tuple[AbstractFileSystem, str]:
@@ -98,7 +98,7 @@ class Object:
         name = self._info["name"]
         self._fs.invalidate_cache(self._fs._parent(name))
         now = self._fs.info(name)
-        return any(key in now and now[key] != self._info[key] for key in ("size", *_VERSIONS) if key in self._info)
+        return any(key in now and now[key] != self._info[key] for key in ("size", *VERSIONS) if key in self._info)
 
     def stop(self) -> None:
         """Makes the next read fail."""
@@ -151,7 +151,7 @@ def versions(url: str) -> dict[str, tuple[int | None, str]]:
     with _errors_of(url):
         fs.invalidate_cache()
         infos = [info for _, infos in _found(fs, url, path) for info in infos]
-    version = {info["name"]: next((str(info[key]) for key in _VERSIONS if info.get(key)), "") for info in infos}
+    version = {info["name"]: next((str(info[key]) for key in VERSIONS if info.get(key)), "") for info in infos}
     return {_address(url, info["name"]): (info.get("size"), version[info["name"]]) for info in infos}
 
 

@@ -228,8 +228,8 @@ def test_a_lake_of_captures_in_a_bucket(bucket: tuple[Any, str], tmp_path: Path)
     fs.pipe_file("lab/logs/megascale/plugins/profile/1/x.op_stats.pb", b"derived")
     fs.invalidate_cache()
     assert lake.write(capture, tmp_path / "a")["status"] == "unchanged"
-    with pytest.raises(crossprof.ProfileError, match="a lake is a folder"):
-        lake.write(capture, f"{url}/lake")
+    with pytest.raises(crossprof.ProfileError, match="would replace a column"):
+        lake.write(capture, f"{url}/month=1/lake")
     gone = lake.write(f"{url}/logs/gone.xplane.pb", tmp_path / "a")
     assert gone["status"] == "failed" and "no such file or folder" in gone["error"]
 

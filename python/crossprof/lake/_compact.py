@@ -75,7 +75,7 @@ class _Month:
         before = self.before
         known = dict(zip(before.names, before.states)) if before else {}
         kept = {name for name, entry in self.files.items() if known.get(name) == state_of(entry)}
-        settled = self.store.files.now() - self.store.files.settled_s
+        settled = self.store.files.settled()
         new = [name for name, entry in self.files.items() if name not in kept and entry.size <= _MOST_BYTES and entry.modified <= settled]
         if not new and len(kept) == len(known) or len(new) + len(kept) < 2:
             return False

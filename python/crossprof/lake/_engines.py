@@ -54,7 +54,7 @@ def ray(paths: Places, lake: str | os.PathLike[str], *, events: bool = False, **
 
     Args:
         paths: Captures, folders that are searched for captures, URLs or patterns of these. The workers must reach them.
-        lake: Folder of the lake, which all workers must reach.
+        lake: Folder of the lake, which all workers must reach, or its URL.
         events: Also write every event.
         **options: Other arguments of ``map_batches``, such as ``num_cpus=2`` or ``memory=8 << 30`` for large captures.
 

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     def command(name: str, about: str) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
         made.add_argument(
-            "--lake", default=os.environ.get(_VARIABLE, "lake"), metavar="DIR", help=f"folder of the lake (%(default)s; or set {_VARIABLE})"
+            "--lake", default=os.environ.get(_VARIABLE, "lake"), metavar="DIR", help=f"folder or URL of the lake (%(default)s; or set {_VARIABLE})"
         )
         return made
 

@@ -28,8 +28,10 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
     Each view has all columns of this version. In rows that an older version wrote, new columns are null. ``workload`` and ``month`` come
     from the names of the folders: conditions on them skip files.
 
+    In a bucket, the first query of each table lists its files. Connect again to see later captures.
+
     Raises:
-        ProfileError: The folder contains no lake.
+        ProfileError: There is no lake, or a package for this kind of bucket is missing.
     """
     import duckdb
 
@@ -42,10 +44,16 @@ def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
     folders = "".join(f', "{name}" VARCHAR' for name in _schema.FOLDERS)
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET parquet_metadata_cache = true")
+    store.files.register(connection)
     is_made = False
+    known: dict[str, str] = {}
 
     def rows(table: str) -> str:
-        return _text(store, table) if is_made else f'SELECT * FROM "no_{table}"'
+        if not is_made:
+            return f'SELECT * FROM "no_{table}"'
+        if table not in known or not store.files.is_remote:
+            known[table] = _text(store, table)
+        return known[table]
 
     # Each query calls this function once for each of its tables, so that it sees one state of the files.
     connection.create_function(_ROWS, rows, ["VARCHAR"], "VARCHAR")

@@ -58,7 +58,7 @@ def regressions(
     """Returns the workloads whose steps became slower, largest slow-down first.
 
     Args:
-        lake: Folder of the lake.
+        lake: Folder of the lake, or its URL.
         last: Number of captures that are compared with those before them.
         against: Number of captures before them.
         threshold: Smallest relevant slow-down in percent.

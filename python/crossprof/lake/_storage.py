@@ -10,7 +10,10 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+if TYPE_CHECKING:
+    import duckdb
 
 #: Temporary files of this age were left by writers that were killed: a write takes seconds.
 _LEFT_BEHIND_S = 24 * 3600
@@ -58,8 +61,8 @@ class replacing:
 class Folder:
     """A folder on this machine or on a network disk. A file is written under a temporary name and then renamed."""
 
-    #: True if a file may be damaged or missing although its write succeeded.
-    may_lose = True
+    #: True if a request takes so long that a connection lists the files once.
+    is_remote = False
     #: A file that changed less than this time ago may change again without another time and size.
     settled_s = 2.0
 
@@ -70,6 +73,9 @@ class Folder:
     def address(self, name: str) -> str:
         """Returns the path of a file."""
         return f"{self._text}/{name}"
+
+    def register(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Lets DuckDB read the files, which it does anyway."""
 
     def read(self, name: str) -> bytes:
         """Returns the contents of a file.
@@ -136,7 +142,11 @@ class Folder:
         except OSError:
             return []
 
-    def now(self) -> float:
+    def settled(self) -> float:
+        """Returns the time before which a file changed, if another change would give it another version."""
+        return self._now() - self.settled_s
+
+    def _now(self) -> float:
         """Returns the time of the clock that gives files their times."""
         with replacing(self.root / "state" / "clock") as temporary:
             Path(temporary).touch()
@@ -144,7 +154,7 @@ class Folder:
 
     def sweep(self) -> int:
         """Removes the temporary files of writers that were killed, and returns their number."""
-        number, now = 0, self.now()
+        number, now = 0, self._now()
         for name, entry in self._below(""):
             if entry.name.startswith(".") and entry.name.endswith(_ENDING):
                 try:

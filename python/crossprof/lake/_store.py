@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,8 @@ from ._storage import Folder
 if TYPE_CHECKING:
     import pyarrow
 
+    from ._bucket import Bucket
+
 ROWS_OF_A_GROUP = 128 * 1024
 _LEVEL = 3
 #: File of the table of all columns.
@@ -45,24 +48,22 @@ _FEW_ROWS = 256
 
 
 class Store:
-    """A lake in a folder."""
+    """A lake in a folder or a bucket."""
 
     def __init__(self, lake: str | os.PathLike[str]) -> None:
         """
         Raises:
-            ProfileError: The lake is a URL, or engines would read a folder above it as a column.
+            ProfileError: Engines would read a folder above it as a column, or a package for this kind of bucket is missing.
         """
-        if is_url(lake):
-            raise ProfileError(f"{lake}: a lake is a folder. Mount the bucket, or write to a folder and copy it to the bucket.")
-        above = Path(local(lake)).expanduser()
-        for part in above.absolute().parts:
+        self.given = os.fspath(lake)
+        address = self.given.rstrip("/") if is_url(lake) else str(Path(local(lake)).expanduser().absolute())
+        for part in re.split(r"[/\\]", address):
             if part.partition("=")[0].lower() in _schema.partitions() and "=" in part:
                 raise ProfileError(f"{lake}: the name of the folder {part} would replace a column of the lake. Rename it, or use another folder.")
-        self.given = os.fspath(lake)
         #: Address that does not depend on the working folder.
-        self.path = str(above.absolute())
+        self.path = address
         #: Its files, by names relative to the folder of this layout.
-        self.files = Folder(above / f"schema={_schema.LAYOUT}")
+        self.files = _files(address)
 
     def place(self, table: str, place: Sequence[str], capture_id: str) -> str:
         """Returns the name of the file of a capture in a table. ``place`` is the workload and the month."""
@@ -108,7 +109,7 @@ class Store:
         """Returns a state. Empty if there is none."""
         try:
             found = json.loads(self.files.read(_state(kind, name)))
-        except (OSError, ValueError):
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -141,6 +142,15 @@ class Store:
         folders = (name for name in self.files.folders() if name.startswith("table="))
         if not any(name.endswith(".parquet") for folder in folders for name, _ in self.files.find(folder)):
             raise ProfileError(f"{self.given}: there is no lake here. crossprof lake import GLOB --lake DIR makes one.")
+
+
+def _files(address: str) -> Folder | Bucket:
+    if not is_url(address):
+        return Folder(Path(address) / f"schema={_schema.LAYOUT}")
+    # Reading a folder does not need fsspec.
+    from ._bucket import Bucket
+
+    return Bucket(f"{address}/schema={_schema.LAYOUT}")
 
 
 def options_of(schema: pyarrow.Schema) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import _native
@@ -20,7 +22,7 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
     Args:
         capture: A profile, or the folder of one run (``plugins/profile/<session>``) with the files of all its hosts, or the URL of
             one of these (``gs://bucket/run/plugins/profile/<session>``).
-        lake: Folder of the lake. It is created if needed.
+        lake: Folder of the lake, or its URL (``s3://bucket/lake``). It is created if needed.
         events: Also write every event.
 
     Returns:
@@ -31,7 +33,8 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
 
     Raises:
         OSError: The lake cannot be written.
-        ProfileError: The path of the lake is a URL, or contains a folder that engines would read as a column (``run=17``).
+        ProfileError: The path of the lake contains a folder that engines would read as a column (``run=17``), or a package for this kind of
+            bucket is missing.
     """
     began = time.perf_counter()
     path = os.fspath(capture)
@@ -53,6 +56,18 @@ _PANIC = "PanicException"
 Rows = tuple[list[str], dict[str, Any], dict[str, Any]]
 
 
+class _Unreadable(Exception):
+    """The files of the capture cannot be read, unlike those of the lake."""
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, MemoryError) as error:
+        raise _Unreadable(getattr(error, "strerror", None) or str(error) or "the memory is full") from None
+
+
 class _Write:
     """The write of one capture."""
 
@@ -67,22 +82,28 @@ class _Write:
         self.size, self.num_files = 0, 0
 
     def run(self) -> None:
-        source = self._source()
         try:
-            state = self.files.state()
-            self.size, self.num_files = sum(file[1] or 0 for file in state), len(state)
-            known = self.store.state("sources", source)
-            if known.get("files") == state and self._is_there(known.get("capture_id")):
-                return
-            self.capture_id = self.files.content_hash()
-            read = None if self._is_there(self.capture_id) else self._read(self.capture_id)
-            if self.files.state() != state:
-                raise OSError("its files changed while they were read; write it again")
-        except (OSError, MemoryError) as error:
+            self._run()
+        except _Unreadable as error:
             # The next import tries again.
             self.capture_id = None
-            self.fail(f"{self.path}: {getattr(error, 'strerror', None) or str(error) or 'the memory is full'}")
+            self.fail(f"{self.path}: {error}")
+
+    def _run(self) -> None:
+        source = self._source()
+        with _reading():
+            state = self.files.state()
+        self.size, self.num_files = sum(file[1] or 0 for file in state), len(state)
+        known = self.store.state("sources", source)
+        if known.get("files") == state and self._is_there(known.get("capture_id")):
             return
+        with _reading():
+            self.capture_id = self.files.content_hash()
+        is_there = self._is_there(self.capture_id)
+        with _reading():
+            read = None if is_there else self._read(self.capture_id)
+            if self.files.state() != state:
+                raise OSError("its files changed while they were read; write it again")
         # Another writer may have finished since, perhaps a newer version or one with events.
         if read is not None and not self._is_there(self.capture_id):
             self._store(self.capture_id, *read)
@@ -116,7 +137,9 @@ class _Write:
         if not state.get("complete") or _schema.is_older(state["stamp"]) or (self.with_events and not state["has_events"]):
             return False
         (place,), sizes = state["places"], state.get("sizes", {})
-        if any(self.store.files.size(self.store.place(table, place, capture_id)) != sizes.get(table) for table in state["tables"]):
+        # A bucket truncates no object, and a request for each of them would take as long as the write.
+        names = {} if self.store.files.is_remote else {table: self.store.place(table, place, capture_id) for table in state["tables"]}
+        if any(self.store.files.size(name) != sizes.get(table) for table, name in names.items()):
             return False
         self.capture_id, self.events, self.error = capture_id, state["events"], state["error"]
         self.status = "failed" if state["error"] else "unchanged"
