@@ -138,6 +138,18 @@ def test_a_damaged_file_is_still_named(folder: Path) -> None:
     assert lake.connect(folder).execute("SELECT count(*) FROM steps").fetchall() == [(22 * 8,)]
 
 
+def test_a_file_with_another_type_remains_as_it_is(folder: Path) -> None:
+    import pyarrow.parquet
+
+    path = next(iter(folder.glob("schema=1/table=findings/*/month=2026-11/*.parquet")))
+    rows = pyarrow.parquet.ParquetFile(path).read()
+    at = rows.column_names.index("message")
+    pyarrow.parquet.write_table(rows.set_column(at, "message", pyarrow.nulls(len(rows), pyarrow.int64())), path)
+    truth = seen(folder)
+    compacted(folder)
+    assert seen(folder) == truth and files_read(folder, "findings") == 3
+
+
 def test_a_damaged_or_lost_merged_file_is_not_needed(folder: Path) -> None:
     before = seen(folder)
     compacted(folder)
@@ -403,6 +415,13 @@ def test_the_command_and_the_end_of_an_import(folder: Path, captures: list[Path]
     assert "Merged files repeat" in capsys.readouterr().out and files_read(folder) == 2
     assert _main.main(["import", *imported]) == 0
     assert "Merged" not in capsys.readouterr().out
+    # A lake that cannot be merged is complete, too.
+    with monkeypatch.context() as patch:
+        patch.setattr(_compact, "compact", lambda lake: os.stat(folder / "no such file"))
+        patch.setattr(_compact, "_MANY", 0)
+        patch.setattr(_compact, "_MANY_OF_ALL", 0)
+        assert _main.main(["import", *imported]) == 0
+        assert "small files were not merged" in capsys.readouterr().err
     assert _main.main(["compact", str(folder)]) == 0
     assert "0 written" in capsys.readouterr().out
     assert _main.main(["compact", str(folder / "none")]) == 2

@@ -24,8 +24,9 @@ _MOST_BYTES = 128 << 10
 _GRACE_S = 3600
 #: Files that are read together.
 _TOGETHER = 256
-#: New captures after which an import merges files. A query opens so many files in about 0.1 s.
-_MANY = 256
+#: New captures, and their share of the lake, from which an import merges files. A query opens 256 files in about 0.1 s. A compaction writes
+#: a whole month again, which is worth it only for many captures.
+_MANY, _MANY_OF_ALL = 256, 0.05
 
 
 def compact(lake: str | os.PathLike[str]) -> dict[str, Any]:
@@ -60,7 +61,9 @@ def compact(lake: str | os.PathLike[str]) -> dict[str, Any]:
 
 def has_many_files(lake: str | os.PathLike[str]) -> bool:
     """Returns true if so many captures have been written since the last compaction that queries become slower."""
-    return len(sources(Store(lake), "captures").small) >= _MANY
+    store = Store(lake)
+    number = sum(map(len, listing(store, "captures").values()))
+    return len(sources(store, "captures").small) >= max(_MANY, _MANY_OF_ALL * number)
 
 
 class _Month:
@@ -112,9 +115,14 @@ class _Month:
             if contents is None or len(contents) != self.files[name].size:
                 return None
             try:
-                return pa.parquet.ParquetFile(pa.BufferReader(contents)).read(use_threads=False)
+                table = pa.parquet.ParquetFile(pa.BufferReader(contents)).read(use_threads=False)
             except (OSError, pa.ArrowException):
                 return None
+            fits = table.schema.equals(own) or all(types.get(field.name, field.type) == field.type for field in table.schema)
+            return table if fits else None
+
+        own = _rows.arrow_schema(self.table)
+        types = {field.name: field.type for field in own}
 
         with ThreadPoolExecutor() as pool:
             for start in range(0, len(names), _TOGETHER):

@@ -123,5 +123,5 @@ def text_of(document: dict[str, Any]) -> str:
 def write_export(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Writes the document to a file. It is compressed if the name ends in ``.gz``."""
     made = text_of(document).encode()
-    with replacing(Path(path).expanduser()) as temporary:
-        Path(temporary).write_bytes(gzip.compress(made, mtime=0) if os.fspath(path).endswith(".gz") else made)
+    with replacing(str(Path(path).expanduser())) as file:
+        file.write(gzip.compress(made, mtime=0) if os.fspath(path).endswith(".gz") else made)

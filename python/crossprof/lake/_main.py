@@ -109,8 +109,12 @@ def _import(call: argparse.Namespace) -> int:
         print(f"crossprof: {message}", file=sys.stderr)
     words = ", ".join(f"{counts[status]} {status}" for status in ("written", "replaced", "unchanged", "failed") if status in counts)
     print(f"{len(paths)} captures in {seconds:.1f} s: {words}. {bar.events} events.")
-    if has_many_files(call.lake):
-        _merge(call.lake)
+    try:
+        if has_many_files(call.lake):
+            _merge(call.lake)
+    except OSError as error:
+        # The lake is complete without merged files.
+        print(f"crossprof: small files were not merged: {error}", file=sys.stderr)
     return 1 if failed else 0
 
 

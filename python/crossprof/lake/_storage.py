@@ -40,22 +40,32 @@ class Made:
 
 
 class replacing:
-    """Gives a temporary name next to a file, and renames it to the file at the end. Removes it after an error."""
+    """Opens a temporary file next to a file, and renames it to the file at the end. Removes it after an error."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
+        folder, name = os.path.split(path)
         # Readers of a lake ignore names that begin with a dot or do not end in .parquet.
-        self.temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{_ENDING}")
+        self.temporary = os.path.join(folder, f".{os.path.splitext(name)[0]}.{uuid.uuid4().hex}{_ENDING}")
 
-    def __enter__(self) -> str:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        return str(self.temporary)
+    def __enter__(self) -> BinaryIO:
+        try:
+            self.file = open(self.temporary, "wb")
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            self.file = open(self.temporary, "wb")
+        return self.file
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            os.replace(self.temporary, self.path)
-        else:
-            self.temporary.unlink(missing_ok=True)
+        try:
+            self.file.close()
+            if kind is None:
+                os.replace(self.temporary, self.path)
+                return
+        except OSError:
+            Path(self.temporary).unlink(missing_ok=True)
+            raise
+        Path(self.temporary).unlink(missing_ok=True)
 
 
 class Folder:
@@ -101,17 +111,17 @@ class Folder:
     def write(self, name: str, contents: bytes | memoryview) -> None:
         """Writes a file."""
         # One call: a library that writes a file of 20 kB itself writes hundreds of parts.
-        with replacing(self.root / name) as temporary, open(temporary, "wb") as file:
+        with replacing(f"{self._text}/{name}") as file:
             file.write(contents)
 
     @contextmanager
     def making(self, folder: str) -> Iterator[Made]:
         """Gives a file to write, which appears in the folder under its name at the end."""
-        to = replacing(self.root / folder / "new")
-        with to as temporary, open(temporary, "wb") as file:
+        to = replacing(f"{self._text}/{folder}/new")
+        with to as file:
             made = Made(file)
             yield made
-            to.path = to.path.with_name(made.name)
+            to.path = f"{self._text}/{folder}/{made.name}"
 
     def remove(self, name: str) -> None:
         """Removes a file if it exists."""
@@ -148,9 +158,8 @@ class Folder:
 
     def _now(self) -> float:
         """Returns the time of the clock that gives files their times."""
-        with replacing(self.root / "state" / "clock") as temporary:
-            Path(temporary).touch()
-            return os.stat(temporary).st_mtime
+        with replacing(f"{self._text}/state/clock") as file:
+            return os.fstat(file.fileno()).st_mtime
 
     def sweep(self) -> int:
         """Removes the temporary files of writers that were killed, and returns their number."""
