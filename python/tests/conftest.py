@@ -1,13 +1,16 @@
-"""Programs that capture. Each runs in its own process with JAX on the CPU."""
+"""Programs that capture, each in its own process with JAX on the CPU. Buckets: a server of the S3 API on this machine (moto), and fsspec's
+file system in memory."""
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +63,49 @@ def program(tmp_path: Path) -> Callable[..., Program]:
 def run(program: Callable[..., Program]) -> Callable[..., str]:
     """Runs a program to its end. Returns its output and its log."""
     return lambda text, **environment: "".join(program(text, **environment).end())
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Any]:
+    """Starts a server of the S3 API. Returns an s3fs client for it."""
+    s3fs = pytest.importorskip("s3fs")
+    pytest.importorskip("moto.server")
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    logging.getLogger("werkzeug").disabled = True
+    server.start()
+    host, port = server.get_host_and_port()
+    given = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    client = s3fs.S3FileSystem()
+    client.mkdir("lab")
+    yield client
+    server.stop()
+    for name, value in before.items():
+        os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture(params=["memory", "s3"])
+def bucket(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
+    """Returns a file system, and the URL of an empty bucket in it."""
+    if request.param == "s3":
+        fs = request.getfixturevalue("s3")
+        yield fs, "s3://lab"
+        for path in fs.find("lab"):
+            fs.rm_file(path)
+        fs.invalidate_cache()
+    else:
+        fs = pytest.importorskip("fsspec").filesystem("memory")
+        yield fs, "memory://lab"
+        fs.store.clear()
+        fs.pseudo_dirs[:] = [""]
 
 
 def sessions(folder: Path) -> list[Path]:

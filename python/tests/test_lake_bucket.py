@@ -10,7 +10,6 @@ from typing import Any
 
 import made_captures
 import pytest
-from test_remote import bucket, s3  # noqa: F401
 
 from crossprof import lake
 
@@ -44,10 +43,7 @@ def local(captures: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_a_lake_in_a_bucket_is_that_of_a_folder(
-    bucket: tuple[Any, str],  # noqa: F811
-    captures: list[Path],
-    local: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    bucket: tuple[Any, str], captures: list[Path], local: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fs, url = bucket
     place = f"{url}/team/lake"
@@ -90,7 +86,7 @@ def test_a_lake_in_a_bucket_is_that_of_a_folder(
     assert len(seen(place)["verdicts"]) == 1
 
 
-def test_the_commands_take_urls(s3: Any, captures: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_the_commands_take_urls(s3: Any, captures: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_compact, "_MANY", 5)
     place = "s3://lab/commands"
     logs = str(captures[0].parents[3])
@@ -116,7 +112,7 @@ def test_the_commands_take_urls(s3: Any, captures: list[Path], capsys: pytest.Ca
         s3.rm_file(path)
 
 
-def test_a_bucket_that_fails_is_an_error(s3: Any, captures: list[Path], capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_a_bucket_that_fails_is_an_error(s3: Any, captures: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(OSError):
         lake.write(captures[0], "s3://no-such-bucket/lake")
     assert _main.main(["sql", "SELECT 1", "--lake", "s3://no-such-bucket/lake"]) == 2

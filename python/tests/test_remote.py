@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,55 +15,12 @@ import pytest
 
 import crossprof
 
-fsspec = pytest.importorskip("fsspec")
+pytest.importorskip("fsspec")
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 TRAIN = DATA / "jax-cpu-train"
 SESSION = "plugins/profile/2026_11_21_02_00_05"
-
-
-@pytest.fixture(scope="session")
-def s3() -> Iterator[Any]:
-    """Starts a server of the S3 API. Returns an s3fs client for it."""
-    s3fs = pytest.importorskip("s3fs")
-    pytest.importorskip("moto.server")
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    logging.getLogger("werkzeug").disabled = True
-    server.start()
-    host, port = server.get_host_and_port()
-    given = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
-    client = s3fs.S3FileSystem()
-    client.mkdir("lab")
-    yield client
-    server.stop()
-    for name, value in before.items():
-        os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-@pytest.fixture(params=["memory", "s3"])
-def bucket(request: pytest.FixtureRequest) -> Iterator[tuple[Any, str]]:
-    """Returns a file system, and the URL of an empty bucket in it."""
-    if request.param == "s3":
-        fs = request.getfixturevalue("s3")
-        yield fs, "s3://lab"
-        for path in fs.find("lab"):
-            fs.rm_file(path)
-        fs.invalidate_cache()
-    else:
-        fs = fsspec.filesystem("memory")
-        yield fs, "memory://lab"
-        fs.store.clear()
-        fs.pseudo_dirs[:] = [""]
 
 
 def put(fs: Any, folder: Path, path: str) -> None:

@@ -69,6 +69,11 @@ class Bucket:
         with self._errors(name):
             self._fs.pipe_file(self._name(name), bytes(contents))
 
+    def write_many(self, files: dict[str, memoryview]) -> None:
+        """See :meth:`Folder.write_many`. Sends the objects together."""
+        with self._errors(""):
+            self._fs.pipe({self._name(name): bytes(contents) for name, contents in files.items()})
+
     @contextmanager
     def making(self, folder: str) -> Iterator[Made]:
         """See :meth:`Folder.making`."""

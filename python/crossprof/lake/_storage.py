@@ -114,6 +114,11 @@ class Folder:
         with replacing(f"{self._text}/{name}") as file:
             file.write(contents)
 
+    def write_many(self, files: dict[str, memoryview]) -> None:
+        """Writes files, in any order."""
+        for name, contents in files.items():
+            self.write(name, contents)
+
     @contextmanager
     def making(self, folder: str) -> Iterator[Made]:
         """Gives a file to write, which appears in the folder under its name at the end."""

@@ -72,23 +72,13 @@ class Store:
 
     def write_table(self, name: str, table: pyarrow.Table) -> int:
         """Writes a table to a file of the lake, and returns its size."""
-        import pyarrow as pa
-        import pyarrow.parquet
+        return self.write_tables({name: table})[0]
 
-        options: dict[str, Any]
-        if len(table) < _FEW_ROWS:
-            # Most files have a few rows and many columns: dictionaries, statistics and the Arrow schema would be most of the file. Snappy
-            # is as small as zstd for columns of a few values, and takes half the time.
-            statistics = ["captured_at"] if "captured_at" in table.column_names else False
-            options = {"compression": "snappy", "use_dictionary": False, "write_statistics": statistics}
-        else:
-            options = {"row_group_size": ROWS_OF_A_GROUP, **options_of(table.schema)}
-        made = pa.BufferOutputStream()
-        pyarrow.parquet.write_table(table, made, store_schema=False, **options)
-        written = made.getvalue()
-        self.files.write(name, written)
-        size: int = written.size
-        return size
+    def write_tables(self, tables: dict[str, pyarrow.Table]) -> list[int]:
+        """Writes tables to files of the lake, and returns their sizes."""
+        written = {name: _encoded(table) for name, table in tables.items()}
+        self.files.write_many(written)
+        return list(map(len, written.values()))
 
     def lay_schema(self) -> None:
         """Records the columns of this version, and writes the table of all columns unless this or a newer version has written it."""
@@ -151,6 +141,24 @@ def _files(address: str) -> Folder | Bucket:
     from ._bucket import Bucket
 
     return Bucket(f"{address}/schema={_schema.LAYOUT}")
+
+
+def _encoded(table: pyarrow.Table) -> memoryview:
+    """Returns a table as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    options: dict[str, Any]
+    if len(table) < _FEW_ROWS:
+        # Most files have a few rows and many columns: dictionaries, statistics and the Arrow schema would be most of the file. Snappy
+        # is as small as zstd for columns of a few values, and takes half the time.
+        statistics = ["captured_at"] if "captured_at" in table.column_names else False
+        options = {"compression": "snappy", "use_dictionary": False, "write_statistics": statistics}
+    else:
+        options = {"row_group_size": ROWS_OF_A_GROUP, **options_of(table.schema)}
+    made = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(table, made, store_schema=False, **options)
+    return memoryview(made.getvalue())
 
 
 def options_of(schema: pyarrow.Schema) -> dict[str, Any]:

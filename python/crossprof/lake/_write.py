@@ -208,8 +208,9 @@ class _Write:
         for old in places[:-1]:
             self.store.remove(name, old, state["tables"])
         self.store.remove(name, place, [table for table in state["tables"] if table not in tables and table != "imports"])
-        tables = {**tables, "imports": _rows.arrow("imports", [about], {})}
-        sizes = {table: self.store.write_table(self.store.place(table, place, name), rows) for table, rows in tables.items()}
+        files = {self.store.place(table, place, name): rows for table, rows in tables.items()}
+        sizes = dict(zip(tables, self.store.write_tables(files)))
+        sizes["imports"] = self.store.write_table(self.store.place("imports", place, name), _rows.arrow("imports", [about], {}))
         state |= {"places": [place], "tables": list(sizes), "sizes": sizes, "complete": True}
         self.store.set_state("captures", name, state)
         if self.error is None:
