@@ -79,6 +79,7 @@ def test_captures_are_in_the_order_of_their_time_and_verdicts_name_captures(fold
     (verdict,) = (verdict for verdict in found["verdicts"] if verdict["workload"] == place)
     assert verdict["verdict"] == "slower" and verdict["first_bad_capture_id"] == captures[11]["capture_id"]
     assert verdict["last_good_capture_id"] == captures[10]["capture_id"] and verdict["cause_op"] == "custom-call.2"
+    assert verdict["first_capture_id"] == captures[11]["capture_id"]
     (other,) = (verdict for verdict in found["verdicts"] if verdict["workload"] != place)
     assert other["verdict"] != "slower" and "first_bad_capture_id" not in other and "because" not in other
     result = lake.connect(folder).execute("SELECT * FROM verdicts")
@@ -86,7 +87,8 @@ def test_captures_are_in_the_order_of_their_time_and_verdicts_name_captures(fold
     for row in result.fetchall():
         values = dict(zip(names, row))
         (same,) = (verdict for verdict in found["verdicts"] if verdict["capture_id"] == values["capture_id"])
-        assert all(values[name] == value for name, value in same.items() if name not in ("workload", "time"))
+        assert same["first_capture_id"] == json.loads(values["after_captures"])[0]
+        assert all(values[name] == value for name, value in same.items() if name not in ("workload", "time", "first_capture_id"))
 
 
 def test_equal_lakes_give_equal_files_which_are_small(folder: Path, tmp_path: Path) -> None:

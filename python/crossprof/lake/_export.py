@@ -45,7 +45,8 @@ ORDER BY capture_id, severity, time_at_stake_percent DESC NULLS LAST, id
 # Later comparisons repeat the others.
 _VERDICTS = f"""
 SELECT workload_key, capture_id, {_TIME.replace('"timestamp"', "NULL")} AS time, verdict, before_ps, after_ps, change_percent,
-       margin_percent, least_provable_percent, threshold_percent, is_change_point, first_bad_capture_id, last_good_capture_id, cause_part,
+       margin_percent, least_provable_percent, threshold_percent, is_change_point,
+       regexp_extract(after_captures, '"([^"]+)"', 1) AS first_capture_id, first_bad_capture_id, last_good_capture_id, cause_part,
        cause_scope, cause_op, cause_host
 FROM verdicts
 QUALIFY verdict IN ('slower', 'faster') OR row_number() OVER (PARTITION BY workload_key ORDER BY created_at DESC, after_captures) = 1
