@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossprof::document::{Point, Scatter};
+use crossprof::document::{LineKind, Point, Scatter};
 use crossprof::table::{Cell, Unit};
 use crossprof::text::format;
 use crossprof::text::sort::sort_by;
@@ -26,7 +26,9 @@ pub fn scatter(scatter: Scatter) -> AnyView {
     // The opposite corner, for points that are rectangles.
     let corner = |point: &Point| point.extent.map(|(width, height)| (point.x + width, point.y + height));
     let points: Vec<(f64, f64)> = scatter.points.iter().map(|point| (point.x, point.y)).collect();
-    let lines: Vec<Vec<(f64, f64)>> = scatter.lines.iter().map(|line| line.points.clone()).collect();
+    // A mark has the height of the plane.
+    let lines = scatter.lines.iter().filter(|line| line.kind != LineKind::Mark);
+    let lines: Vec<Vec<(f64, f64)>> = lines.map(|line| line.points.clone()).collect();
     let corners = scatter.points.iter().filter_map(corner);
     let shown: Vec<(f64, f64)> = points.iter().copied().chain(corners).collect();
     let plane = Plane::of(&shown, &lines, scatter.logarithmic);
@@ -44,7 +46,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
     for (y, _) in &grid_y {
         grid.push_str(&format!("M0 {:.2}H1000", 1000.0 * y));
     }
-    let pieces: Vec<Vec<(Place, Place)>> = lines.iter().map(|line| plane.pieces(line)).collect();
+    let pieces: Vec<Vec<(Place, Place)>> = scatter.lines.iter().map(|line| plane.pieces(&line.points)).collect();
     let roofs: String = pieces
         .iter()
         .flatten()
@@ -52,7 +54,8 @@ pub fn scatter(scatter: Scatter) -> AnyView {
         .collect();
     // Label a rising line at its start, and a horizontal line at its end. Labels must not overlap.
     let mut taken: Vec<(bool, f64)> = Vec::new();
-    let named: Vec<_> = scatter.lines.iter().zip(&pieces).filter_map(|(line, pieces)| {
+    let named = scatter.lines.iter().zip(&pieces).filter(|(line, _)| !line.label.is_empty());
+    let named: Vec<_> = named.filter_map(|(line, pieces)| {
         let ((from, to), (_, end)) = (pieces.first()?, pieces.last()?);
         let rises = from.1 - to.1 > 0.01;
         let at = if rises { *from } else { *end };

@@ -15,13 +15,20 @@ pub struct Scale {
 
 impl Scale {
     /// Creates an axis that covers these values. Ignores values that are not finite. On a logarithmic axis, also ignores
-    /// values that are not positive. A linear axis includes zero. A logarithmic axis has a margin of a quarter of a decade
-    /// at both ends.
+    /// values that are not positive. A linear axis includes zero, unless all values are in its upper half, because a change of
+    /// a few percent would be invisible. A logarithmic axis has a margin of a quarter of a decade at both ends.
     pub fn covering(values: impl Iterator<Item = f64>, logarithmic: bool) -> Scale {
         let usable = values.filter(|value| value.is_finite() && (*value > 0.0 || !logarithmic));
         let (low, high) = usable.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
         let is_empty = low > high;
         if !logarithmic {
+            if high > low && low > 0.5 * high {
+                // Labels have three digits, so the ticks differ by at least a hundredth.
+                let range = (high - low).max(0.04 * high);
+                let (low, high) = (0.5 * (low + high - range), 0.5 * (low + high + range));
+                let width = ticks::axis(range, 4).width();
+                return Scale { min: (low / width).floor() * width, max: (high / width).ceil() * width, logarithmic };
+            }
             let max = ticks::axis(if is_empty { 1.0 } else { high }, 4).max;
             return Scale { min: if is_empty { 0.0 } else { low.min(0.0) }, max, logarithmic };
         }
@@ -49,7 +56,9 @@ impl Scale {
     /// long axis uses only every second or third power, and a short axis also 2 and 5 times each power.
     pub fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
-            return ticks::axis(self.max, 4).ticks;
+            let start = self.min.max(0.0);
+            let ticks = ticks::axis(self.max - start, 4).ticks.into_iter().map(|tick| start + tick);
+            return ticks.filter(|tick| *tick <= self.max * 1.000_001).collect();
         }
         let (first, last) = (self.min.log10().ceil() as i32, self.max.log10().floor() as i32);
         if last - first < 2 {
@@ -73,6 +82,22 @@ mod tests {
         assert_eq!(scale.at(0.0), None);
         assert_eq!(scale.ticks(), [1.0, 10.0, 100.0, 1000.0]);
         assert_eq!(Scale { min: 0.4, max: 6.0, logarithmic: true }.ticks(), [0.5, 1.0, 2.0, 5.0]);
+    }
+
+    #[test]
+    fn small_changes_are_visible() {
+        let scale = Scale::covering([97.2, 100.1, 99.0].into_iter(), false);
+        assert_eq!((scale.min, scale.max, scale.ticks()), (96.0, 102.0, vec![96.0, 98.0, 100.0, 102.0]));
+        let from_zero = Scale::covering([1.0, 14.0].into_iter(), false);
+        assert_eq!((from_zero.min, from_zero.ticks()[0]), (0.0, 0.0));
+        for (low, high) in [(6.8, 7.1), (5.1, 10.0), (1e9, 1e9 + 1.0), (3.0, 3.000_001)] {
+            let scale = Scale::covering([low, high].into_iter(), false);
+            assert!(scale.min <= low && scale.max >= high, "{scale:?}");
+            let ticks = scale.ticks();
+            assert!((3..=9).contains(&ticks.len()), "{ticks:?}");
+            assert!(ticks.iter().all(|tick| scale.at(*tick).unwrap() < 1.001), "{ticks:?}");
+            assert!(ticks.windows(2).all(|pair| pair[1] > 1.009 * pair[0]), "{ticks:?}");
+        }
     }
 
     #[test]

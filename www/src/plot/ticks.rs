@@ -12,6 +12,13 @@ pub struct Axis {
     pub ticks: Vec<f64>,
 }
 
+impl Axis {
+    /// Returns the distance between two ticks.
+    pub fn width(&self) -> f64 {
+        self.ticks.get(1).copied().unwrap_or(1.0)
+    }
+}
+
 /// Returns an axis for values up to `largest`, with about `wanted` intervals. Each interval is 1, 2, 2.5 or 5 times a
 /// power of ten wide. Without a positive finite value, the axis ends at 1.
 pub fn axis(largest: f64, wanted: u32) -> Axis {
