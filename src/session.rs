@@ -43,7 +43,7 @@ use std::collections::VecDeque;
 use document::Page;
 use pages::{PageQuery, Source, View};
 use plan::FileKind;
-use report::UnifiedProfile;
+use report::{LakeTrends, UnifiedProfile};
 use table::{self, Query, Rows, Table};
 use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::Timeline;
@@ -174,6 +174,16 @@ impl Session {
     /// Returns true if the run is an imported result. Such a run has no events.
     pub fn is_imported(&self, run: u32) -> bool {
         self.runs.get(run as usize).is_some_and(LoadedRun::is_imported)
+    }
+
+    /// Returns true if the run is a lake export. Such a run has no numbers of its own.
+    pub fn is_of_lake(&self, run: u32) -> bool {
+        self.runs.get(run as usize).is_some_and(LoadedRun::is_of_lake)
+    }
+
+    /// Returns the trends of a lake, if the run is a lake export. Fails with a sentence if the export cannot be read.
+    pub fn lake_trends(&mut self, run: u32) -> Option<Result<&LakeTrends, &str>> {
+        self.source(run, &Settings::default())?.trends()
     }
 
     /// Returns the runs so far, in the order of their files.

@@ -46,6 +46,7 @@ mod inputs_of_others;
 mod json;
 mod json_and_xplane;
 mod kernel_truths;
+mod lake_trends;
 mod large_file;
 mod launched_steps;
 mod layer_comparison;

@@ -25,15 +25,20 @@ pub fn run(command: &Analyze) -> u8 {
         }
     };
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json));
-    let reports = match reports(&command.inputs, &outputs) {
+    let search = command.inputs.model.checkpoint_dir.is_none();
+    let mut reports = match read_all(&command.inputs, Vec::new(), search, &outputs, &mut Progress::bar()) {
         Ok(reports) => reports,
         Err(message) => {
             complain(&message);
             return FAILED;
         }
     };
+    reports.problems.iter().for_each(|problem| complain(problem));
     if reports.profiles.is_empty() {
         return FAILED;
+    }
+    if let Some(run) = reports.lake() {
+        return trends_of_lake(command, &mut reports, run);
     }
     let mut status = reports.status();
     let json = command.output_json.as_ref().map(|path| (path.clone(), OutputFormat::Json));
@@ -55,6 +60,32 @@ pub fn run(command: &Analyze) -> u8 {
     match command.fail_on {
         Some(limit) if status != FAILED && reports.fires(limit.least()) => FOUND,
         _ => status,
+    }
+}
+
+/// Prints the trends of a lake, and returns the exit status. They have no other report.
+fn trends_of_lake(command: &Analyze, reports: &mut Reports, run: u32) -> u8 {
+    let (file, status) = (reports.file(run), reports.status());
+    let is_alone = reports.profiles.len() == 1 && command.output.is_empty() && command.output_json.is_none();
+    let made = reports.session.lake_trends(run).map(|trends| {
+        let trends = trends?;
+        match command.format {
+            OutputFormat::Text if is_alone => Ok(export::lake_trends::text(&file, trends)),
+            OutputFormat::Markdown if is_alone => Ok(export::lake_trends::markdown(&file, trends)),
+            _ => Err("the trends of a lake are printed alone, as --format text or markdown."),
+        }
+    });
+    match made {
+        Some(Ok(text)) => {
+            let status = print_result(&text, status);
+            reports.print_warnings();
+            status
+        }
+        Some(Err(reason)) => {
+            complain(&format!("{file}: {reason}"));
+            FAILED
+        }
+        None => FAILED,
     }
 }
 
@@ -80,6 +111,15 @@ impl Reports {
             (false, true) => DAMAGED,
             (false, false) => READ,
         }
+    }
+
+    /// Returns the first run that is a lake export.
+    fn lake(&self) -> Option<u32> {
+        (0..).zip(&self.profiles).map(|(run, _)| run).find(|run| self.session.is_of_lake(*run))
+    }
+
+    fn file(&self, run: u32) -> String {
+        self.profiles.get(run as usize).map_or_else(String::new, |profile| profile.metadata.trace_file.clone())
     }
 
     /// Returns true if there is a finding of this severity or a worse one.
@@ -129,8 +169,26 @@ pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Resu
 ///
 /// # Errors
 ///
-/// Fails for the same reasons as [`reports`].
+/// Fails for the same reasons as [`reports`], and if an input contains the trends of a lake.
 pub fn read_with(
+    inputs: &Inputs,
+    streams: Vec<Streams>,
+    search: bool,
+    outputs: &Outputs,
+    progress: &mut Progress,
+) -> Result<Reports, String> {
+    let reports = read_all(inputs, streams, search, outputs, progress)?;
+    match reports.lake().map(|run| reports.file(run)) {
+        Some(file) => Err(format!(
+            "{file}: This is a lake export, which has no numbers of a run. crossprof view {file} shows the trends, and crossprof \
+             analyze prints them."
+        )),
+        None => Ok(reports),
+    }
+}
+
+/// Like [`read_with`], but accepts the trends of a lake.
+fn read_all(
     inputs: &Inputs,
     streams: Vec<Streams>,
     search: bool,

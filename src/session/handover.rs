@@ -13,7 +13,7 @@ use run::{EarlierHeapProfile, Run};
 use trace::RowBlock;
 use trace::snapshot::{Damaged, Reader, Writer};
 
-/// Separates the notes from the bytes of the device memory profiles. The notes are JSON text, which never contains this byte.
+/// Separates the notes from the bytes of the device memory profiles, or of the trends of a lake. The notes are JSON text, which never contains this byte.
 const END_OF_TEXT: u8 = 0;
 
 /// Everything in a run except its events.
@@ -28,6 +28,8 @@ struct Notes {
     imported: Option<(String, Box<UnifiedProfile>)>,
     /// The picture of the median step, as text.
     median_step: Option<String>,
+    /// True if the imported result contains the trends of a lake. Their bytes follow the notes.
+    has_trends: bool,
     /// Text of an out-of-memory error.
     memory_error: Option<String>,
     /// Name of the earlier device memory profile, and the length of the run's own profile. The bytes of the earlier profile
@@ -67,9 +69,11 @@ impl Session {
         // The clocks were already aligned when the run was built.
         let sidecar = Sidecar { model, device, tracing, capture_notes, ..Sidecar::default() };
         let own_bytes = heap_profile.as_ref().map_or(0, |bytes| bytes.len());
-        let (imported, median_step) = match imported.map(|imported| *imported) {
-            Some(Imported { file, profile, median_step }) => (Some((file, Box::new(profile))), median_step),
-            None => (None, None),
+        let (imported, median_step, trends) = match imported.map(|imported| *imported) {
+            Some(Imported { file, profile, median_step, trends }) => {
+                (Some((file, Box::new(profile))), median_step, trends)
+            }
+            None => (None, None, None),
         };
         let notes = Notes {
             name,
@@ -79,16 +83,17 @@ impl Session {
             trace_warnings: std::mem::take(&mut trace.warnings),
             imported,
             median_step,
+            has_trends: trends.is_some(),
             memory_error: memory_error.map(|text| text.to_string()),
             earlier_heap_profile: earlier.as_ref().map(|earlier| (earlier.name.clone(), own_bytes)),
         };
-        let heap_profiles = [heap_profile, earlier.map(|earlier| earlier.bytes)];
+        let bytes = [heap_profile, earlier.map(|earlier| earlier.bytes), trends.map(Into::into)];
         // Serialisation fails only for maps with keys that are not strings, and there are none.
         let mut notes = serde_json::to_vec(&notes).unwrap_or_default();
-        if heap_profiles.iter().any(Option::is_some) {
+        if bytes.iter().any(Option::is_some) {
             notes.push(END_OF_TEXT);
         }
-        heap_profiles.iter().flatten().for_each(|bytes| notes.extend_from_slice(bytes));
+        bytes.iter().flatten().for_each(|bytes| notes.extend_from_slice(bytes));
         Some(Writer::new(trace, notes))
     }
 
@@ -104,6 +109,9 @@ impl Session {
         let notes = std::str::from_utf8(notes).map_err(|_| Damaged)?;
         let mut notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
         let earlier = notes.earlier_heap_profile.take();
+        // A run with the trends of a lake has no device memory profile.
+        let trends = heap_profiles.filter(|_| notes.has_trends).map(<[u8]>::to_vec);
+        let heap_profiles = heap_profiles.filter(|_| !notes.has_trends);
         let Notes { name, sidecar, files, warnings, trace_warnings, imported, median_step, memory_error, .. } = notes;
         trace.warnings = trace_warnings;
         let (mut heap_profile, mut earlier_heap_profile) = (heap_profiles, None);
@@ -126,7 +134,7 @@ impl Session {
             memory_error: memory_error.map(Into::into),
             ..Run::default()
         };
-        let imported = imported.map(|(file, profile)| Imported { file, profile: *profile, median_step });
+        let imported = imported.map(|(file, profile)| Imported { file, profile: *profile, median_step, trends });
         self.runs.push_back(LoadedRun::new(run, imported));
         link_heap_profiles(&mut self.runs);
         Ok(())

@@ -2,7 +2,7 @@
 
 use base::Warning;
 use input::{NamedProfile, Sidecar};
-use report::{SourceFile, StepTiming, UnifiedProfile};
+use report::{Metadata, SourceFile, StepTiming, UNKNOWN, UnifiedProfile};
 use run::{Run, Settings};
 
 /// An earlier result that a run was read from.
@@ -13,6 +13,8 @@ pub(super) struct Imported {
     pub(super) profile: UnifiedProfile,
     /// Picture of the median step as text, if the document contains one.
     pub(super) median_step: Option<String>,
+    /// JSON with the trends of a lake. The profile then only names the file.
+    pub(super) trends: Option<Vec<u8>>,
 }
 
 impl Imported {
@@ -59,6 +61,16 @@ impl Imported {
     }
 }
 
+/// Describes a run that only consists of the trends of a lake: no device ran, and `file` contains them.
+pub(super) fn name_file_of_trends(named: &mut NamedProfile, file: SourceFile) {
+    if named.trends.is_some() {
+        let unknown = || UNKNOWN.to_owned();
+        let metadata =
+            Metadata { platform: unknown(), device_type: unknown(), framework: unknown(), ..Metadata::default() };
+        named.profile = UnifiedProfile { metadata, provenance: vec![file], ..UnifiedProfile::default() };
+    }
+}
+
 /// Returns the runs of one document. Runs without a name get the name of the file. If the document has several runs,
 /// the name also contains the run's position.
 pub(super) fn runs(
@@ -69,19 +81,20 @@ pub(super) fn runs(
     warnings: &[Warning],
 ) -> Vec<(Run, Imported)> {
     let several = profiles.len() > 1;
-    let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile, median_step })| {
-        let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
-        let name = name.unwrap_or_else(of_file);
-        // A document without a name is named after its file. If it has no trace path, the file's path is used.
-        let metadata = &mut profile.metadata;
-        metadata.run_name.get_or_insert_with(|| name.clone());
-        if metadata.trace_file.is_empty() {
-            metadata.trace_file = file.to_owned();
-        }
-        let Sidecar { model, device, tracing, capture_notes, .. } = sidecar.clone();
-        let (files, warnings) = (sidecar_files.clone(), warnings.to_vec());
-        let run = Run { name, model, device, tracing, capture_notes, files, warnings, ..Run::default() };
-        (run, Imported { file: file.to_owned(), profile, median_step })
-    });
+    let named =
+        profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile, median_step, trends })| {
+            let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
+            let name = name.unwrap_or_else(of_file);
+            // A document without a name is named after its file. If it has no trace path, the file's path is used.
+            let metadata = &mut profile.metadata;
+            metadata.run_name.get_or_insert_with(|| name.clone());
+            if metadata.trace_file.is_empty() {
+                metadata.trace_file = file.to_owned();
+            }
+            let Sidecar { model, device, tracing, capture_notes, .. } = sidecar.clone();
+            let (files, warnings) = (sidecar_files.clone(), warnings.to_vec());
+            let run = Run { name, model, device, tracing, capture_notes, files, warnings, ..Run::default() };
+            (run, Imported { file: file.to_owned(), profile, median_step, trends })
+        });
     named.collect()
 }

@@ -72,6 +72,7 @@ impl Member {
             FileKind::XPlane => "xplane",
             FileKind::TraceJson => "trace_json",
             FileKind::UnifiedProfile => "unified_profile",
+            FileKind::LakeTrends => "lake_trends",
             FileKind::ModelConfig => "model_config",
             FileKind::Program => "hlo",
             FileKind::MemoryProfile => "memory_profile",
@@ -198,7 +199,8 @@ impl Intake {
                 Some(Content::Trace(trace))
             }
             Ok(Decoded::Profiles(profiles)) => {
-                result.kind = FileKind::UnifiedProfile;
+                let is_of_lake = profiles.runs.iter().any(|run| run.trends.is_some());
+                result.kind = if is_of_lake { FileKind::LakeTrends } else { FileKind::UnifiedProfile };
                 self.all_warnings.extend(profiles.warnings.iter().cloned());
                 self.warnings.extend(profiles.warnings);
                 Some(Content::Profiles(profiles.runs))

@@ -31,6 +31,7 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
         // the start.
         Some(Format::TraceJson) | None => FileKind::TraceJson,
         Some(Format::UnifiedProfile | Format::Report) => FileKind::UnifiedProfile,
+        Some(Format::LakeTrends) => FileKind::LakeTrends,
         Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,
         Some(Format::MemoryProfile) => FileKind::MemoryProfile,
         // A log file is read only if it starts with an out-of-memory error.

@@ -12,7 +12,7 @@ use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use metrics::Examined;
 use pages::Source;
 use pages::memory::KeptMemory;
-use report::{SourceFile, UnifiedProfile};
+use report::{LakeTrends, SourceFile, UnifiedProfile};
 use run::{EarlierHeapProfile, Run, Settings};
 use timeline::Timeline;
 use trace::{SourceFormat, StatValue, Trace, merge};
@@ -52,6 +52,8 @@ struct Cache {
     examined: Option<Examined>,
     /// Latest report of an imported run.
     report: Option<UnifiedProfile>,
+    /// Trends of a lake, or the reason why they cannot be read, and the warnings about them.
+    trends: Option<(Result<LakeTrends, String>, Vec<Warning>)>,
     timeline: Timeline,
     /// Memory data of the run, computed on the first request.
     memory: OnceCell<KeptMemory>,
@@ -85,6 +87,11 @@ impl LoadedRun {
         (self.run.as_read(), self.imported)
     }
 
+    /// Returns true if the run was imported from the trends of a lake.
+    pub(super) fn is_of_lake(&self) -> bool {
+        self.imported.as_ref().is_some_and(|imported| imported.trends.is_some())
+    }
+
     pub(super) fn summary(&self, index: usize) -> RunSummary {
         let (run, imported) = (&self.run, self.imported.as_deref());
         let files = || run.files.iter().map(|file| file.path.clone()).collect();
@@ -113,8 +120,22 @@ impl LoadedRun {
             cache.settings = settings.clone();
         }
         if let Some(imported) = &self.imported {
-            let report = cache.report.get_or_insert_with(|| imported.report(&self.run, settings));
-            return Source::of_profile(report).with_median_step(imported.median_step.as_deref());
+            let Cache { report, trends, .. } = cache;
+            let read = |text: &Vec<u8>| match input::read_lake_trends(text, &imported.file) {
+                Ok((trends, warnings)) => (Ok(trends), warnings),
+                Err(error) => (Err(error.to_string()), Vec::new()),
+            };
+            if trends.is_none() {
+                *trends = imported.trends.as_ref().map(read);
+            }
+            let trends = trends.as_ref();
+            let report = report.get_or_insert_with(|| {
+                let mut profile = imported.report(&self.run, settings);
+                profile.warnings.extend(trends.iter().flat_map(|(_, warnings)| warnings.iter().cloned()));
+                profile
+            });
+            let source = Source::of_profile(report).with_median_step(imported.median_step.as_deref());
+            return source.with_trends(trends.map(|(trends, _)| trends.as_ref().map_err(String::as_str)));
         }
         self.run.complete();
         let examined = cache.examined.get_or_insert_with(|| insight::examine(&self.run, settings));
@@ -200,7 +221,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
                 run.files.push(member.source_file(Some(trace.events.len() as u64)));
                 hosts.push((host.host.clone(), *trace));
             }
-            Content::Profiles(profiles) => {
+            Content::Profiles(mut profiles) => {
+                profiles.iter_mut().for_each(|it| imported::name_file_of_trends(it, member.source_file(None)));
                 let (file, warnings) = (member.path.clone(), std::mem::take(&mut run.warnings));
                 let sidecar = sidecars(members, planned);
                 let runs = imported::runs(profiles, &planned.name, &file, &sidecar, &warnings).into_iter();

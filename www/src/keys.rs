@@ -104,7 +104,7 @@ pub fn listen(state: State) {
 pub fn act(state: State, action: Action) -> bool {
     match action {
         Action::View(view) => {
-            let Some(run) = untrack(|| state.run()) else { return false };
+            let Some(run) = untrack(|| state.run().filter(|run| run.has(view))) else { return false };
             browser::go(&untrack(|| state.route_to(view, run.id)));
         }
         Action::Run(by) => {

@@ -62,13 +62,19 @@ impl Profile {
         self.metadata.source_format.is_some() && !self.is_earlier_result && !self.is_of_memory()
     }
 
-    /// Returns the name of the platform. If no device is known, returns "memory" or "host only".
+    /// Returns the name of the platform. If no device is known, returns "memory", "lake" or "host only".
     pub fn platform(&self) -> String {
         match self.metadata.platform.as_str() {
             UNKNOWN if self.is_of_memory() => "memory".to_owned(),
+            UNKNOWN if self.is_of_lake() => "lake".to_owned(),
             UNKNOWN if self.metadata.num_devices == 0 => "host only".to_owned(),
             platform => platform.to_owned(),
         }
+    }
+
+    /// Returns true if the file contains the trends of a lake, which only the overview shows.
+    pub fn is_of_lake(&self) -> bool {
+        self.provenance.first().is_some_and(|file| file.format == "lake_trends")
     }
 
     /// Returns true if the run contains only memory data: compiled programs, a device memory profile or an

@@ -128,6 +128,13 @@ pub struct Run {
     pub settings: RwSignal<Settings>,
 }
 
+impl Run {
+    /// Returns true if the run has this view. The trends of a lake are an overview.
+    pub fn has(&self, view: View) -> bool {
+        view == View::OVERVIEW || !self.report.with(|report| report.profile.is_of_lake())
+    }
+}
+
 /// The numbers of a run.
 #[derive(Debug)]
 pub struct Report {

@@ -14,6 +14,7 @@ pub mod digest;
 mod findings;
 pub mod html;
 pub mod json;
+pub mod lake_trends;
 pub mod markdown;
 pub mod text;
 

@@ -2,15 +2,16 @@
 //! of that format.
 //!
 //! ```text
-//!  bytes --> head (4 KiB; JSON up to 1 MiB) --> sniff --> chrome_json | xplane | whole (profile_json, report_html, model_config)
+//!  bytes --> head (4 KiB; JSON up to 1 MiB) --> sniff --> chrome_json | xplane | whole (profile_json, lake_trends, report_html, model_config)
 //! ```
 //!
 //! The head is examined only at fixed lengths, so the result does not depend on the chunks.
 
 use super::chrome_json::ChromeJsonDecoder;
+use super::lake_trends;
 use super::log::LogReader;
 use super::model_config::{Sidecar, read_hugging_face, read_sidecar};
-use super::profile_json::{self, Profiles, read_profiles};
+use super::profile_json::{self, NamedProfile, Profiles, read_profiles};
 use super::report_html;
 use super::sniff::{self, Format};
 use super::watch::{EventArguments, Watch};
@@ -97,6 +98,7 @@ enum DecoderState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Profile,
+    LakeTrends,
     Report,
     HuggingFace,
     Sidecar,
@@ -214,6 +216,10 @@ impl Decoder {
             DecoderState::Whole { kind: Whole::Profile, bytes } => {
                 Ok(Decoded::Profiles(read_profiles(&bytes, &self.path)?))
             }
+            DecoderState::Whole { kind: Whole::LakeTrends, bytes } => {
+                let runs = vec![NamedProfile { trends: Some(bytes), ..NamedProfile::default() }];
+                Ok(Decoded::Profiles(Profiles { runs, ..Profiles::default() }))
+            }
             DecoderState::Whole { kind: Whole::Report, bytes } => {
                 let mut found = read_profiles(report_html::profiles(&bytes)?, &self.path)?;
                 let steps = report_html::median_steps(&bytes);
@@ -248,6 +254,7 @@ impl Decoder {
                 DecoderState::XPlane(Box::new(decoder.with_outlines(std::mem::take(&mut self.outlines))))
             }
             Format::UnifiedProfile => whole(Whole::Profile),
+            Format::LakeTrends => whole(Whole::LakeTrends),
             Format::Report => whole(Whole::Report),
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),
             Format::Sidecar => whole(Whole::Sidecar),
@@ -295,6 +302,7 @@ impl Decoder {
 fn too_large(kind: Whole, length: usize) -> Option<Error> {
     let (what, limit, limit_text) = match kind {
         Whole::Profile => ("A unified profile of this size", profile_json::MAX_BYTES, "64 MiB"),
+        Whole::LakeTrends => ("A lake export of this size", lake_trends::MAX_BYTES, "256 MiB"),
         Whole::Report => ("A report of this size", profile_json::MAX_BYTES, "64 MiB"),
         Whole::Program => ("A compiled program of this size", MAX_PROGRAM_BYTES, "1 GiB"),
         Whole::MemoryProfile => ("A device memory profile of this size", MAX_PROGRAM_BYTES, "1 GiB"),

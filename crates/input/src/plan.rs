@@ -29,6 +29,8 @@ pub enum FileKind {
     TraceJson,
     /// An earlier result.
     UnifiedProfile,
+    /// Trends of a lake.
+    LakeTrends,
     /// A model configuration (`config.json`, `crossprof.json`). It belongs to the runs in its folder or below.
     ModelConfig,
     /// Contents of memory at one moment: a device memory profile (pprof).
@@ -127,7 +129,7 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
     let mut order: Vec<String> = Vec::new();
     for (file, candidate) in files.iter().enumerate() {
         match candidate.kind {
-            FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile => {
+            FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::LakeTrends => {
                 let place = TracePlace::of(candidate);
                 if !groups.contains_key(&place.run) {
                     order.push(place.run.clone());
@@ -244,7 +246,7 @@ struct TracePlace {
 impl TracePlace {
     fn of(candidate: &Candidate<'_>) -> TracePlace {
         let stem = stem(candidate.path);
-        if candidate.kind == FileKind::UnifiedProfile {
+        if matches!(candidate.kind, FileKind::UnifiedProfile | FileKind::LakeTrends) {
             // A result is a separate run, even in a run's folder.
             return TracePlace {
                 run: candidate.path.to_owned(),

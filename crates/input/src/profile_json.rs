@@ -50,7 +50,7 @@ pub struct Profiles {
 }
 
 /// One run of a document.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedProfile {
     /// Name of the run. If absent, the file's name is used.
     pub name: Option<String>,
@@ -58,6 +58,8 @@ pub struct NamedProfile {
     pub profile: UnifiedProfile,
     /// Picture of the run's median step as text, if the source is a report with pictures.
     pub median_step: Option<String>,
+    /// JSON with the trends of a lake, which is parsed on demand. The document describes many captures then, and no run.
+    pub trends: Option<Vec<u8>>,
 }
 
 /// Reads the document in `text`. Its warnings name `path`.
@@ -74,10 +76,7 @@ pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
         Value::Object(methods) if benchmark::is_results(&methods) => benchmark::read(&methods, path)?,
         document => {
             let profile = read_one(document, notes, path)?;
-            return Ok(Profiles {
-                runs: vec![NamedProfile { name: None, profile, median_step: None }],
-                warnings: vec![],
-            });
+            return Ok(Profiles { runs: vec![NamedProfile { profile, ..NamedProfile::default() }], warnings: vec![] });
         }
     };
     profiles.warnings.extend(notes.into_iter().map(|note| note.with_file(path)));
@@ -92,7 +91,7 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
         match read_one(document, Vec::new(), path) {
             Ok(profile) => {
                 let name = profile.metadata.run_name.clone();
-                profiles.runs.push(NamedProfile { name, profile, median_step: None });
+                profiles.runs.push(NamedProfile { name, profile, ..NamedProfile::default() });
             }
             Err(error) => {
                 let message = format!("Entry {} of the list is not shown as a run. {error}", index + 1);

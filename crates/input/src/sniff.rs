@@ -7,6 +7,7 @@
 //! | a header whose checksum agrees, 512 bytes | tar |
 //! | `{` with `traceEvents`, `[` of objects with `ph` | Chrome trace JSON |
 //! | `{` with `step_timing` or another section, `[` of such objects | unified profile JSON |
+//! | `{` with `format`, which is `crossprof-lake` | trends of a lake |
 //! | `{` of objects with `execution_time` | a benchmark's results, read as unified profiles |
 //! | `{` with `model_type` or `architectures` | Hugging Face `config.json` |
 //! | `{` with fields of `model_config` | sidecar `crossprof.json` |
@@ -55,6 +56,8 @@ pub enum Format {
     XSpace,
     /// Earlier results.
     UnifiedProfile,
+    /// Trends of a lake, which `crossprof lake export` wrote.
+    LakeTrends,
     /// A comparison report: a web page that contains profiles.
     Report,
     /// A Hugging Face `config.json`.

@@ -25,6 +25,7 @@ mod headlines;
 mod host;
 mod input;
 mod kernels;
+pub mod lake_trends;
 mod layers;
 mod live_memory;
 pub mod memory;
@@ -92,6 +93,12 @@ impl PageQuery {
 
 /// Returns the page of a view.
 pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
+    if let Some(trends) = source.trends() {
+        return match trends {
+            Ok(trends) => lake_trends::page(trends, query),
+            Err(reason) => Page { blocks: vec![Block::Empty { reason: reason.to_owned(), remedy: None }] },
+        };
+    }
     let mut blocks = match view {
         View::Overview => overview::blocks(source, query),
         View::Findings => findings::blocks(source, query),

@@ -6,7 +6,7 @@ use crate::memory::KeptMemory;
 use crate::{PageQuery, table_block_of};
 use document::{Block, TableBlock};
 use metrics::Context;
-use report::UnifiedProfile;
+use report::{LakeTrends, UnifiedProfile};
 use table::{Rows, query};
 use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::{StepPicture, Timeline};
@@ -26,6 +26,8 @@ pub struct Source<'a> {
     memory: Option<&'a OnceCell<KeptMemory>>,
     /// Picture of the median step that was saved with the profile.
     median_step: Option<&'a str>,
+    /// Trends of a lake, if the profile only names their file.
+    trends: Option<Result<&'a LakeTrends, &'a str>>,
 }
 
 /// Reason why a run lacks a part, and what to do.
@@ -46,7 +48,7 @@ impl From<Absent> for Block {
 impl<'a> Source<'a> {
     /// Creates the source of a run that only has a profile.
     pub fn of_profile(profile: &'a UnifiedProfile) -> Source<'a> {
-        Source { profile, context: None, timeline: None, memory: None, median_step: None }
+        Source { profile, context: None, timeline: None, memory: None, median_step: None, trends: None }
     }
 
     /// Creates the source of a run with events.
@@ -67,6 +69,17 @@ impl<'a> Source<'a> {
     /// Adds a saved picture of the median step.
     pub fn with_median_step(self, median_step: Option<&'a str>) -> Source<'a> {
         Source { median_step, ..self }
+    }
+
+    /// Adds the trends of a lake, or the reason why they cannot be read.
+    pub fn with_trends(self, trends: Option<Result<&'a LakeTrends, &'a str>>) -> Source<'a> {
+        Source { trends, ..self }
+    }
+
+    /// Returns the trends of a lake, or the reason why they cannot be read. Every page shows them, because such a run has nothing
+    /// else.
+    pub fn trends(self) -> Option<Result<&'a LakeTrends, &'a str>> {
+        self.trends
     }
 
     /// Returns the profile of the run.

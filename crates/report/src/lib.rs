@@ -15,6 +15,7 @@ mod host_activity;
 mod hosts;
 mod input_pipeline;
 mod kernel_statistics;
+mod lake_trends;
 mod launches;
 mod layer_freezing;
 mod layers;
@@ -39,6 +40,7 @@ mod vocabulary;
 mod window;
 
 pub use framework::{Framework, Words};
+pub use lake_trends::{LakeCapture, LakeTrends, LakeVerdict, LakeWorkload};
 pub use level::Level;
 pub use metric::Metric;
 pub use names::{Naming, distinct as distinct_names};

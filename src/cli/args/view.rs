@@ -8,15 +8,17 @@ Examples:
   crossprof view logdir
   crossprof view host.xplane.pb
   crossprof view logdir --no-browser --port 8000
+  crossprof view lake
 
 The runs below the folder are listed newest first, and a capture appears when it is written. No file is changed. The
 address contains a secret. Anyone who has it can read the profiles, but only from this machine unless --host allows others.
+For a lake, the page shows lake/trend.json.gz, which crossprof lake export writes.
 Over an SSH connection, crossprof prints the command for a tunnel.";
 
 /// `crossprof view`.
 #[derive(Debug, clap::Args)]
 pub struct View {
-    /// Folder with the runs, or one profile. If there is only one run, it opens immediately
+    /// Folder with the runs, one profile, or a lake. If there is only one run, it opens immediately
     #[arg(value_name = "LOGDIR", required_unless_present = "logdir", conflicts_with = "logdir")]
     path: Option<PathBuf>,
     /// Same as LOGDIR

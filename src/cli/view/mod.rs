@@ -4,6 +4,7 @@ mod body;
 mod connections;
 mod files;
 mod in_flight;
+mod lake;
 mod launch;
 mod listing;
 mod page;
@@ -54,7 +55,7 @@ pub fn run(command: &View) -> u8 {
 
 fn serve(command: &View) -> Result<u8, String> {
     let page = Page::find(command.page.as_deref())?;
-    let path = command.path();
+    let path = &lake::export_of(command.path())?;
     let scan = Scan::new(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
     let root = scan.root().to_owned();
     let token = token()?;

@@ -36,8 +36,8 @@ fn commands(state: State) -> Vec<Command> {
     let mut add = |text: &str, key: &'static str, action: Action| {
         all.push(Command { text: text.to_owned(), key, action });
     };
-    if state.run().is_some() {
-        for (index, view) in View::of_a_run().enumerate() {
+    if let Some(run) = state.run() {
+        for (index, view) in View::of_a_run().filter(|view| run.has(*view)).enumerate() {
             let key = "123456789".get(index..index + 1).unwrap_or("");
             add(&format!("View: {}", view.title()), key, Action::View(view));
         }

@@ -18,7 +18,9 @@ pub fn Rail() -> impl IntoView {
     let current = Memo::new(move |_| state.run().map(|run| run.id));
     let views = move || {
         let run = current.get();
-        let items = View::of_a_run().enumerate().map(|(index, of)| {
+        let shown = untrack(|| state.run());
+        let has = |of: &View| shown.as_ref().is_none_or(|run| run.has(*of));
+        let items = View::of_a_run().filter(has).enumerate().map(|(index, of)| {
             let here = move || state.view() == of;
             match run {
                 Some(run) => view! {
@@ -67,17 +69,18 @@ pub fn Rail() -> impl IntoView {
 #[component]
 fn RunLink(run: Run, current: Memo<Option<u32>>) -> impl IntoView {
     let state = State::get();
-    let id = run.id;
+    let (id, report, of_run) = (run.id, run.report, run);
     let href = move || {
         let of = state.route.with(|route| route.view);
-        Route::of(if matches!(of, View::Start | View::Compare) { View::OVERVIEW } else { of }, id).href()
+        Route::of(if matches!(of, View::Start | View::Compare) || !of_run.has(of) { View::OVERVIEW } else { of }, id)
+            .href()
     };
     let here = move || current.get() == Some(id) && !matches!(state.view(), View::Start | View::Compare);
     view! {
         <li><a class="run-link" href=href aria-current=move || here().then_some("true")>
             <i class=format!("dot run-{}", (id - 1) % 8)></i>
             {move || {
-                let report = run.report.get();
+                let report = report.get();
                 let devices = match report.profile.metadata.num_devices {
                     0 => String::new(),
                     devices => format!(" × {devices}"),

@@ -44,6 +44,7 @@ thread_local! {
 /// Otherwise, takes the runs in the order of the rail. Also returns the open runs that are not chosen.
 fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
     let mut left = state.runs.get();
+    left.retain(|run| run.has(View::TIMELINE));
     let mut chosen: Vec<Option<Run>> = vec![None; choice.runs.len()];
     // On another machine, the file may have a different path.
     for same_file in [true, false] {

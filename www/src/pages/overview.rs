@@ -118,7 +118,7 @@ pub fn Overview(
 
 fn warnings(list: &[Warning]) -> AnyView {
     if list.is_empty() {
-        return view! { <p class="quiet">"None. The profile was read completely."</p> }.into_any();
+        return view! { <p class="quiet">"None. The file was read completely."</p> }.into_any();
     }
     list.iter().map(|warning| view! { <WarningRow warning=warning.clone() /> }).collect_view().into_any()
 }

@@ -49,6 +49,7 @@ pub fn kind_name(kind: FileKind) -> &'static str {
         FileKind::XPlane => "XPlane",
         FileKind::TraceJson => "trace JSON",
         FileKind::UnifiedProfile => "unified profile",
+        FileKind::LakeTrends => "lake export",
         FileKind::ModelConfig => "model configuration",
         FileKind::MemoryProfile => "memory profile",
         FileKind::MemoryError => "out-of-memory error",
@@ -64,6 +65,7 @@ pub fn format_name(format: &str) -> &'static str {
         "xplane" => kind_name(FileKind::XPlane),
         "trace_json" => kind_name(FileKind::TraceJson),
         "unified_profile" => kind_name(FileKind::UnifiedProfile),
+        "lake_trends" => kind_name(FileKind::LakeTrends),
         "model_config" => kind_name(FileKind::ModelConfig),
         _ => "file",
     }

@@ -227,7 +227,8 @@ impl Analyst {
         slot.clone_from(&settings);
         let profile = self.session.report(run, &settings)?;
         let document = Document::new(&json::profile(&profile));
-        let profile = Profile::new(profile, self.session.is_imported(run));
+        let is_earlier_result = self.session.is_imported(run) && !self.session.is_of_lake(run);
+        let profile = Profile::new(profile, is_earlier_result);
         Some(RunReport { profile: Packed(profile), document })
     }
 

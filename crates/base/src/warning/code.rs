@@ -287,6 +287,17 @@ codes! {
             "The given number of steps is 0 and was ignored."
             "Specify the number of steps in the capture, or leave it out.";
     }
+    "Trends of a lake" {
+        LakeTruncated "lake_truncated" Damage
+            "The JSON of a lake's trends ends early or is damaged. The captures before that place were read."
+            "Copy the file again, or make it again with `crossprof lake export`.";
+        LakeTooLarge "lake_too_large" Caution
+            "A lake has more than 200,000 captures, workloads or recorded comparisons. The first 200,000 were read."
+            "Query the lake itself with `crossprof lake sql`.";
+        LakeInvalid "lake_invalid" Caution
+            "Values or records of a lake's trends have another type than expected, or no measurement can give them. They were read as absent."
+            "Make the file again with `crossprof lake export`.";
+    }
     "Imported profiles" {
         ProfileNotRead "profile_not_read" Damage
             "An entry of a list of profiles cannot be read and is not shown as a run."

@@ -201,7 +201,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
             trace => format!("Open the trace of the same run: {}.", shortened(trace)),
         }),
     });
-    NamedProfile { name: Some(name), profile, median_step: None }
+    NamedProfile { name: Some(name), profile, ..NamedProfile::default() }
 }
 
 /// Facts that the path of a trace contains.

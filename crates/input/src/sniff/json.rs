@@ -5,6 +5,7 @@ use base::{Error, out_of_memory};
 use memchr::memmem;
 
 use super::{Format, not_a_profile};
+use crate::lake_trends;
 use crate::model_config::{CAPTURE_FIELD, DEVICE_FIELD, SIDECAR_FIELDS};
 use crate::profile_json::benchmark::METHOD_KEYS;
 use crate::profile_json::lenient::after_comments;
@@ -25,6 +26,9 @@ pub(super) fn detect(text: &[u8], complete: bool) -> Option<Format> {
     let decided = keys.iter().find_map(|key| if is_list { by_list_key(key) } else { by_key(key) });
     if let Some(format) = decided {
         return Some(format);
+    }
+    if keys.contains(&b"format".as_slice()) && memmem::find(text, lake_trends::FORMAT.as_bytes()).is_some() {
+        return Some(Format::LakeTrends);
     }
     if is_lines(text) || (complete && out_of_memory::is_said(text)) {
         return Some(Format::Log);
