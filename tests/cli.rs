@@ -136,6 +136,8 @@ fn tables_in_three_shapes() {
     assert!(text.starts_with("Kernel"), "{text}");
     let none = crossprof(&["table", "warnings", TPU]);
     assert_eq!(stdout(&none), "No warnings in the measured part of this run.\n");
+    let filtered = stdout(&crossprof(&["table", "steps", TPU, "--filter", "nothing"]));
+    assert_eq!(filtered, "No row of steps matches --filter 'nothing'.\n");
 }
 
 #[test]

@@ -107,6 +107,8 @@ pub fn run(command: &Table) -> u8 {
         // In text, an empty line and a title separate several runs. In CSV, an empty line does. JSON has one line per run.
         let before = if index > 0 { "\n" } else { "" };
         let why = table.rows.is_empty().then(|| reports.session.why_empty(run, &reports.settings, name)).flatten();
+        let filtered = || format!("No row of {} matches --filter '{}'.", name.key(), command.filter);
+        let why = why.or_else(|| (table.rows.is_empty() && !command.filter.is_empty()).then(filtered));
         if let Some(why) = why.as_ref().filter(|_| command.format != TableFormat::Text) {
             complain(why);
         }
