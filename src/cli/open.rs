@@ -121,7 +121,7 @@ impl Opened {
         let settings = Settings::default();
         let profiles: Vec<UnifiedProfile> =
             session.runs().iter().filter_map(|run| session.report(run.index, &settings)).collect();
-        if profiles.is_empty() {
+        if profiles.is_empty() || session.is_of_lake(0) {
             return Err("This is not the JSON of a profile.".to_owned());
         }
         Ok(Opened { session, settings, profiles, problems: Vec::new() })
