@@ -50,6 +50,23 @@ fn events_of_several_hosts_are_found_in_their_files() {
     assert_eq!(numbers, ["103", "203"]);
 }
 
+/// Readings of hardware counters are events, on a line whose other entries are samples.
+#[test]
+fn readings_of_counters_are_found() {
+    let stat = |id: i64, value: i64| message().int(1, id).int(4, value);
+    let sample = message().int(1, 1).int(2, 0).message(4, stat(2, 3));
+    let reading =
+        |value: i64| message().int(1, 1).int(2, value * 1_000_000).message(4, stat(1, 7)).message(4, stat(2, value));
+    let line = message().bytes(2, "_counters_").message(4, sample).message(4, reading(5)).message(4, reading(6));
+    let plane = message().bytes(2, "/device:TPU:0").message(3, line).event_metadata(1, "cycles");
+    let plane = plane.stat_metadata(1, "performance_counter_id").stat_metadata(2, "counter_value");
+    let folder = scratch("event_arguments", "readings");
+    std::fs::write(folder.join("t.xplane.pb"), message().message(1, plane).0).unwrap();
+    let found = rows(&folder, &["t.xplane.pb"]);
+    let values: Vec<&str> = found.iter().map(|row| row["arguments"]["counter_value"].as_str().unwrap_or("")).collect();
+    assert_eq!(values, ["5", "6"]);
+}
+
 #[test]
 fn events_behind_one_that_was_left_out_are_found() {
     let folder = scratch("event_arguments", "far_off");

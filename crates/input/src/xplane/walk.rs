@@ -181,14 +181,20 @@ impl<'p, 'a> Walk<'p, 'a> {
         true
     }
 
-    /// Decodes samples and readings of counters up to the next field of another kind. Always returns false.
+    /// Decodes samples and readings of counters up to the next field of another kind. Only readings are events. Always returns
+    /// false.
     fn samples(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
         while let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) {
             let at = offset + (reader.position() - event.len()) as u64;
+            let events = self.trace.events.len();
             let read = match self.is_reading(event) {
                 true => self.event(event, at, line.id, line.start_ps),
                 false => self.sample(event, at, line.start_ps),
             };
+            let is_watched = self.file.watch.as_ref().and_then(Watch::next).is_some_and(|next| next as usize == events);
+            if is_watched && self.trace.events.len() > events {
+                self.note(event, events);
+            }
             if let Err(bad) = read {
                 self.losses.add(XPlaneLoss::Corrupt, bad);
             }
