@@ -176,7 +176,7 @@ impl Session {
         self.runs.get(run as usize).is_some_and(LoadedRun::is_imported)
     }
 
-    /// Returns true if the run is a lake export. Such a run has no numbers of its own.
+    /// Returns true if the run is a lake export. Its numbers belong to other captures, so no report describes it.
     pub fn is_of_lake(&self, run: u32) -> bool {
         self.runs.get(run as usize).is_some_and(LoadedRun::is_of_lake)
     }

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dying
 import made_captures
 import pytest
 
@@ -180,23 +181,10 @@ def test_columns_of_newer_versions_stay(folder: Path, captures: list[Path], tmp_
 
 
 KILLED = """
-import os, sys
-from crossprof import lake
-from crossprof.lake import _compact, _storage
-left = int(sys.argv[2])
-def dies(function):
-    def call(*arguments, **named):
-        global left
-        left -= 1
-        if left < 0:
-            os._exit(9)
-        return function(*arguments, **named)
-    return call
 _storage.Folder.settled_s = 0.03
-os.replace, _storage.Path.unlink = dies(os.replace), dies(_storage.Path.unlink)
 # Half of a temporary file.
 _compact._Writer._flush = dies(_compact._Writer._flush)
-lake.compact(sys.argv[1])
+lake.compact(sys.argv[2])
 """
 
 
@@ -217,11 +205,11 @@ def test_a_killed_compaction_leaves_no_half_and_no_double(folder: Path, tmp_path
     # Each month of a table has four such moments.
     for moment in range(0, 200, 5):
         copy = Path(shutil.copytree(folder, tmp_path / f"lake{moment}"))
-        done = subprocess.run([sys.executable, "-c", KILLED, str(copy), str(moment)], check=False)
+        status = dying.status(KILLED, moment, copy)
         assert seen(copy) == truth, moment
-        if done.returncode == 0:
+        if status == 0:
             break
-        assert done.returncode == 9
+        assert status == 9
         killed += 1
         compacted(copy)
         assert seen(copy) == truth and files_read(copy) <= 2, moment

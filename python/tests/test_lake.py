@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import dying
 import made_captures
 import pytest
 
@@ -281,24 +282,6 @@ def test_a_newer_version_replaces_what_an_older_one_wrote(tmp_path: Path, monkey
     assert len(rows(folder, "events")) == 48
 
 
-KILLED = """
-import os, sys
-from crossprof import lake
-from crossprof.lake import _storage
-left = int(sys.argv[3])
-def dies(function):
-    def call(*arguments, **named):
-        global left
-        left -= 1
-        if left < 0:
-            os._exit(9)
-        return function(*arguments, **named)
-    return call
-os.replace, _storage.Path.unlink = dies(os.replace), dies(_storage.Path.unlink)
-lake.write(sys.argv[1], sys.argv[2])
-"""
-
-
 def test_a_killed_write_leaves_no_half_and_no_double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     capture = made_captures.capture(tmp_path / "logs", 1)
 
@@ -315,13 +298,13 @@ def test_a_killed_write_leaves_no_half_and_no_double(tmp_path: Path, monkeypatch
             patch.setattr(_schema, "stamp", lambda: ("0.0.1", "old"))
             patch.setattr(_rows.Capture, "_workload", lambda self: "old")
             lake.write(capture, folder)
-        done = subprocess.run([sys.executable, "-c", KILLED, str(capture), str(folder), str(moment)], check=False)
+        status = dying.status("lake.write(sys.argv[2], sys.argv[3])", moment, capture, folder)
         # Readers see whole files, and no capture twice.
         between = seen(folder)
         assert all(len(between[table]) <= len(truth[table]) for table in truth), moment
-        if done.returncode == 0:
+        if status == 0:
             break
-        assert done.returncode == 9
+        assert status == 9
         moments += 1
         lake.write(capture, folder)
         assert seen(folder) == truth, moment

@@ -11,7 +11,7 @@
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
-use super::random_numbers::Draws;
+use super::random_draws::Draws;
 use super::{Needs, Rule, Verdict, rewritten_state};
 use base::{Ps, format};
 use metrics::Op;

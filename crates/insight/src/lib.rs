@@ -95,6 +95,7 @@ mod product_order;
 mod product_precision;
 mod profiler_overhead;
 mod python_threads;
+mod random_draws;
 mod random_numbers;
 mod recompilation;
 mod rematerialization;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::Verdict;
 use super::draft::{equals, lacks};
 use super::limits::{INPUT_BOUND_PERCENT, SHORT_KERNEL_US};
-use base::framework_path::training_pass;
+use base::framework_path::{primitive, training_pass};
 use base::{Ps, format};
 use hlo::{Instruction, Module};
 use metrics::{Context, HostRole, Op, OpFamily, RangeCall, StepPart, family_of};
@@ -331,6 +331,12 @@ impl<'a> Numbers<'a> {
             (true, Some(kernel)) => (View::Kernels, equals("kernel_name", &kernel.name)),
             _ => (View::Ops, equals("category", self.largest_category(wanted).unwrap_or_default())),
         }
+    }
+
+    /// Returns true for an op of the category `sort`, and for a call of a library's sort.
+    pub fn is_sort(&self, op: &Op) -> bool {
+        let path = self.context.analysis.ops.text(self.trace, op.framework_path);
+        self.category(op) == "sort" || matches!(primitive(path), Some("sort" | "top_k"))
     }
 
     /// Returns the category of an op.

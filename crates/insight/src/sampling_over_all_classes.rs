@@ -9,8 +9,7 @@
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
-use super::random_numbers::{Drawn, Draws};
-use super::sorting::is_sort;
+use super::random_draws::{Drawn, Draws};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use metrics::Op;
@@ -36,7 +35,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((sort, classes)) = ops
         .rows
         .iter()
-        .filter(|op| is_sort(numbers, op))
+        .filter(|op| numbers.is_sort(op))
         .filter_map(|op| sorted(numbers, op))
         .max_by_key(|(op, _)| op.self_time)
     else {
@@ -51,7 +50,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let Some(noise) = drawing.iter().filter(is_noise).max_by_key(|op| op.self_time) else { return Verdict::Irrelevant };
     let sorts =
-        ops.rows.iter().filter(|op| is_sort(numbers, op) && sorted(numbers, op).is_some_and(|it| it.1 == classes));
+        ops.rows.iter().filter(|op| numbers.is_sort(op) && sorted(numbers, op).is_some_and(|it| it.1 == classes));
     let share = |ops: &mut dyn Iterator<Item = &Op>| numbers.op_percent(ops.map(|op| op.self_time).sum::<Ps>());
     let (sorting, drawing) = (share(&mut sorts.into_iter()), share(&mut drawing.iter().copied()));
     let lost = numbers.of_window(sorting + drawing);

@@ -9,7 +9,6 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict, sampling_over_all_classes};
 use base::format;
-use base::framework_path::primitive;
 use metrics::Op;
 use report::{Confidence, FindingSeverity};
 
@@ -50,13 +49,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 
 /// Returns the sort with the most time: an op of the category, or a call of a library's sort.
 fn largest<'a>(numbers: &Numbers<'a>) -> Option<&'a Op> {
-    numbers.context.analysis.ops.rows.iter().filter(|op| is_sort(numbers, op)).max_by_key(|op| op.self_time)
-}
-
-/// Returns true for an op of the category, and for a call of a library's sort.
-pub(super) fn is_sort(numbers: &Numbers<'_>, op: &Op) -> bool {
-    let path = numbers.context.analysis.ops.text(numbers.trace, op.framework_path);
-    numbers.category(op) == "sort" || matches!(primitive(path), Some("sort" | "top_k"))
+    numbers.context.analysis.ops.rows.iter().filter(|op| numbers.is_sort(op)).max_by_key(|op| op.self_time)
 }
 
 #[cfg(test)]
