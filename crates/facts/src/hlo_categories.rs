@@ -13,6 +13,37 @@ static FAMILIES: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(
     }))
 });
 
+/// Defines the categories that code compares with, and the list of them for the test.
+macro_rules! known {
+    ($($name:ident = $text:literal),+ $(,)?) => {
+        $(#[doc = concat!("`", $text, "`")] pub const $name: &str = $text;)+
+
+        #[cfg(test)]
+        const KNOWN: &[&str] = &[$($name),+];
+    };
+}
+
+known! {
+    ALL_REDUCE = "all-reduce",
+    CALL = "call",
+    CONDITIONAL = "conditional",
+    COPY = "copy",
+    COPY_DONE = "copy-done",
+    CUSTOM_CALL = "custom-call",
+    DATA_FORMATTING = "data formatting",
+    HOST_RECV = "host recv",
+    HOST_RECV_DONE = "host recv-done",
+    HOST_SEND = "host send",
+    HOST_SEND_DONE = "host send-done",
+    INFEED = "infeed",
+    LOOP_FUSION = "loop fusion",
+    REDUCE_SCATTER = "reduce-scatter",
+    RESHAPE = "reshape",
+    SORT = "sort",
+    TRANSPOSE = "transpose",
+    WHILE = "while",
+}
+
 /// Returns the family of a category in lower case (`loop fusion` belongs to `elementwise`), or `None` if it is unknown.
 pub fn family(category: &str) -> Option<&'static str> {
     FAMILIES.get(category).copied()
@@ -30,6 +61,7 @@ mod tests {
     #[test]
     fn every_row_is_read_once_and_in_lower_case() {
         assert_eq!(FAMILIES.len(), table::rows(include_str!("hlo_categories.csv")).count());
+        assert!(KNOWN.iter().all(|&category| family(category).is_some()));
         assert!(all().all(|(category, _)| category.to_ascii_lowercase() == category));
     }
 }

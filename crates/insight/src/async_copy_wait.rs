@@ -16,6 +16,7 @@ use super::memory::LEAST_BYTES;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
+use facts::hlo_categories::COPY_DONE;
 use metrics::{OpClass, family_of};
 use report::{Confidence, FindingSeverity, View};
 
@@ -27,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
-    let of_ops = numbers.category_percent(&|name| name == "copy-done");
+    let of_ops = numbers.category_percent(&|name| name == COPY_DONE);
     let share = of_ops * window.busy_percent / 100.0;
     if share < ASYNC_DONE_PERCENT {
         return Verdict::Fine;
@@ -119,7 +120,7 @@ fn replicated(numbers: &Numbers<'_>) -> String {
 /// Returns the bytes that copies move per microsecond of waiting. `None` if the profile lacks the bytes of any `copy-done`.
 fn bytes_per_wait_us(numbers: &Numbers<'_>) -> Option<f64> {
     let ops = &numbers.context.analysis.ops;
-    let waits = || ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == "copy-done");
+    let waits = || ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == COPY_DONE);
     let time_us = waits().map(|op| op.self_time).sum::<Ps>().as_us();
     let bytes = waits().try_fold(0.0, |sum, op| Some(sum + op.bytes.filter(|&bytes| bytes > 0.0)?))?;
     (time_us > 0.0).then_some(bytes / time_us)
@@ -131,7 +132,7 @@ fn copies_host_memory(numbers: &Numbers<'_>) -> Option<bool> {
     let (mut host, mut all) = (0_u32, 0_u32);
     for args in (0..numbers.trace.args.len()).filter_map(|index| numbers.trace.args.set(index)) {
         let text = numbers.trace.text(args.long_name);
-        if numbers.trace.text(args.hlo_category) == "copy-done" && !text.is_empty() {
+        if numbers.trace.text(args.hlo_category) == COPY_DONE && !text.is_empty() {
             all += 1;
             host += u32::from(text.contains("S(5)"));
         }

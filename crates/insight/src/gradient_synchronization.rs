@@ -15,6 +15,7 @@ use super::numbers::{Numbers, REPEATED, is_communication};
 use super::{Needs, Rule, Verdict, small_collectives};
 use base::framework_path::training_pass;
 use base::{Ps, format};
+use facts::hlo_categories::{ALL_REDUCE, REDUCE_SCATTER};
 use metrics::Op;
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
@@ -31,7 +32,7 @@ const MOSTLY_PERCENT: f64 = 50.0;
 
 /// Returns true for collectives that sum over devices. Data-parallel training sums gradients with such collectives.
 fn is_reduction(category: &str) -> bool {
-    is_communication(category) && (category.starts_with("all-reduce") || category.starts_with("reduce-scatter"))
+    is_communication(category) && ([ALL_REDUCE, REDUCE_SCATTER].iter().any(|kind| category.starts_with(kind)))
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

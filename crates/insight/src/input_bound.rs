@@ -8,6 +8,7 @@ use super::limits::INPUT_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
 use base::format;
+use facts::hlo_categories;
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule =
@@ -18,7 +19,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
-    let share = numbers.category_percent(&|name| name == "infeed") * window.busy_percent / 100.0;
+    let share = numbers.category_percent(&|name| name == hlo_categories::INFEED) * window.busy_percent / 100.0;
     if share < INPUT_BOUND_PERCENT.good {
         return Verdict::Fine;
     }

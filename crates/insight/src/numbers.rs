@@ -10,6 +10,7 @@ use super::draft::{equals, lacks};
 use super::limits::{INPUT_BOUND_PERCENT, SHORT_KERNEL_US};
 use base::framework_path::{primitive, training_pass};
 use base::{Ps, format};
+use facts::hlo_categories;
 use hlo::{Instruction, Module};
 use metrics::{Context, HostRole, Op, OpFamily, RangeCall, StepPart, family_of};
 use report::{UnifiedProfile, View, WindowKind};
@@ -44,17 +45,17 @@ pub(super) struct Window {
 
 impl Window {
     /// Returns the share of the window during which a device runs nothing, percent.
-    pub fn idle_percent(self) -> f64 {
+    pub(crate) fn idle_percent(self) -> f64 {
         100.0 - self.busy_percent
     }
 
     /// Converts a share of the window to microseconds per step (or window) per device.
-    pub fn us(self, percent: f64) -> f64 {
+    pub(crate) fn us(self, percent: f64) -> f64 {
         self.length_us * percent / 100.0
     }
 
     /// Names the window in a sentence: `each 33.1 ms step`, `the 4.2 ms from a device's first op to its last`.
-    pub fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         let time = base::format::time_us(self.length_us);
         match self.kind {
             WindowKind::Steps | WindowKind::GivenSteps => format!("each {time} step"),
@@ -79,7 +80,7 @@ pub(super) struct InputWait {
 
 impl InputWait {
     /// Returns true if the wait is long enough to look for its cause.
-    pub fn bound(self) -> bool {
+    pub(crate) fn bound(self) -> bool {
         self.percent >= INPUT_BOUND_PERCENT.good
     }
 }
@@ -93,7 +94,7 @@ const FEWEST_OPS: usize = 10;
 pub(super) const REPEATED: f64 = 1.5;
 
 impl<'a> Numbers<'a> {
-    pub fn new(context: &'a Context<'a>) -> Numbers<'a> {
+    pub(crate) fn new(context: &'a Context<'a>) -> Numbers<'a> {
         Numbers {
             context,
             profile: context.profile,
@@ -128,17 +129,17 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the names of calls and options in the framework of the run, for advice.
-    pub fn words(&self) -> &'static Words {
+    pub(crate) fn words(&self) -> &'static Words {
         self.trace.framework.words()
     }
 
     /// Returns the verdict for a rule that lacks host events.
-    pub fn lacks_host_events(&self) -> Verdict {
+    pub(crate) fn lacks_host_events(&self) -> Verdict {
         lacks(&format!("the capture contains no host events. Capture with {}.", self.words().host_events))
     }
 
     /// Returns the verdict for a rule that lacks the peaks of the device.
-    pub fn lacks_peaks(&self) -> Verdict {
+    pub(crate) fn lacks_peaks(&self) -> Verdict {
         match self.platform {
             Some(Platform::Cpu) => lacks("crossprof has no peak rates for CPUs."),
             _ => lacks("the device's peak rates are unknown. Choose the device on the Model page, or with --device."),
@@ -147,7 +148,7 @@ impl<'a> Numbers<'a> {
 
     /// Returns the verdict for a rule that lacks an input of [`Numbers::utilization`]: the device's peaks or the costs
     /// of the ops.
-    pub fn lacks_utilization(&self) -> Verdict {
+    pub(crate) fn lacks_utilization(&self) -> Verdict {
         match self.context.analysis.roofline.peaks {
             None => self.lacks_peaks(),
             Some(_) => self.lacks_in_json("the file does not contain the FLOPs and bytes of the ops."),
@@ -156,7 +157,7 @@ impl<'a> Numbers<'a> {
 
     /// Returns true if the program trains a model, that is, has a backward pass. Looks at the paths of ops (JAX), kernels named
     /// after a gradient, host calls (PyTorch) and the program's name. Returns `None` if they are inconclusive.
-    pub fn trains(&self) -> Option<bool> {
+    pub(crate) fn trains(&self) -> Option<bool> {
         let ops = &self.context.analysis.ops;
         let text = |text| ops.text(self.trace, text);
         let paths = || ops.rows.iter().map(|op| text(op.framework_path)).filter(|path| !path.is_empty());
@@ -180,7 +181,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns true if the program of an op has a backward pass. `None` if the paths of its ops are unknown.
-    pub fn trains_in(&self, op: &Op) -> Option<bool> {
+    pub(crate) fn trains_in(&self, op: &Op) -> Option<bool> {
         let ops = &self.context.analysis.ops;
         let of_program = ops.rows.iter().filter(|it| it.module == op.module);
         let paths = of_program.map(|it| ops.text(self.trace, it.framework_path)).filter(|path| !path.is_empty());
@@ -196,17 +197,17 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns true on GPUs.
-    pub fn is_gpu(&self) -> bool {
+    pub(crate) fn is_gpu(&self) -> bool {
         self.platform == Some(Platform::Gpu)
     }
 
     /// Returns true on TPUs.
-    pub fn is_tpu(&self) -> bool {
+    pub(crate) fn is_tpu(&self) -> bool {
         self.platform == Some(Platform::Tpu)
     }
 
     /// Returns the window. `None` if too few ops ran to measure busy and idle time.
-    pub fn window(&self) -> Option<Window> {
+    pub(crate) fn window(&self) -> Option<Window> {
         let busy = self.profile.compute_utilization.as_ref()?;
         let length_us = busy.kernel_time_us + busy.overhead_time_us;
         let fewest = self.context.analysis.devices.used.iter().map(|device| device.ops.len()).min()?;
@@ -221,7 +222,7 @@ impl<'a> Numbers<'a> {
 
     /// Returns the window of the step breakdown: the counted steps, even if the user selected a window without steps. Returns
     /// `None` if [`Numbers::window`] does.
-    pub fn window_of_parts(&self) -> Option<Window> {
+    pub(crate) fn window_of_parts(&self) -> Option<Window> {
         let window = self.window()?;
         let breakdown = &self.context.analysis.step_breakdown;
         let Some(mean) =
@@ -238,26 +239,26 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns a time as a share of the self time of all device ops, percent.
-    pub fn op_percent(&self, time: Ps) -> f64 {
+    pub(crate) fn op_percent(&self, time: Ps) -> f64 {
         let all = self.context.analysis.ops.op_time;
         if all > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.as_ps() as f64 } else { 0.0 }
     }
 
     /// Returns the used shares of the main memory's bandwidth and of the peak FLOP rate in the window, percent. `None` if a
     /// peak is unknown, or if the costs of all ops are unknown.
-    pub fn utilization(&self) -> Option<(f64, f64)> {
+    pub(crate) fn utilization(&self) -> Option<(f64, f64)> {
         let roofline = &self.context.analysis.roofline;
         Some((100.0 * roofline.hbm_share()?, 100.0 * roofline.program_point()?.compute_efficiency?))
     }
 
     /// Returns the share of custom calls of unknown cost in the self time of all device ops, percent.
-    pub fn uncosted_calls_percent(&self) -> f64 {
+    pub(crate) fn uncosted_calls_percent(&self) -> f64 {
         self.context.analysis.roofline.unknown_custom_call_percent.unwrap_or(0.0)
     }
 
     /// Returns a sentence about the custom calls that FLOPs and bytes exclude. It starts with a space. Empty if these
     /// calls take less than a percent of the op time.
-    pub fn left_out(&self) -> String {
+    pub(crate) fn left_out(&self) -> String {
         let calls = self.uncosted_calls_percent();
         if calls < 1.0 {
             return String::new();
@@ -269,7 +270,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns true if the GPUs have tensor or matrix cores. `None` if the file does not name the GPUs.
-    pub fn has_tensor_cores(&self) -> Option<bool> {
+    pub(crate) fn has_tensor_cores(&self) -> Option<bool> {
         Some(match self.compute_capability()? {
             // gfx908 has matrix cores and gfx906 has none, but both report 9.0. Only the name distinguishes them.
             (Vendor::Amd, capability) => capability >= (9, 4) || self.device_name_has(&["gfx908", "gfx90a"]),
@@ -279,7 +280,7 @@ impl<'a> Numbers<'a> {
 
     /// Returns true if the devices multiply matrices in bfloat16 much faster than in float32. `None` if the file does not name
     /// the devices.
-    pub fn has_bf16_units(&self) -> Option<bool> {
+    pub(crate) fn has_bf16_units(&self) -> Option<bool> {
         match self.platform? {
             Platform::Tpu => Some(true),
             Platform::Cpu => Some(false),
@@ -311,19 +312,19 @@ impl<'a> Numbers<'a> {
     }
 
     /// Converts a share of the self time of all device ops to a share of the window. Unchanged if the window is unknown.
-    pub fn of_window(&self, percent_of_ops: f64) -> f64 {
+    pub(crate) fn of_window(&self, percent_of_ops: f64) -> f64 {
         self.window().map_or(percent_of_ops, |window| percent_of_ops * window.busy_percent / 100.0)
     }
 
     /// Returns the share of the wanted categories in the self time of all device ops, percent.
-    pub fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
+    pub(crate) fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
         let categories = self.profile.kernels.kernels_by_category.iter();
         categories.filter(|(name, _)| wanted(name)).filter_map(|(_, category)| category.percent).sum()
     }
 
     /// Returns the view and filter that show the largest wanted category: on a GPU, its longest-running kernel, and elsewhere,
     /// its ops.
-    pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
+    pub(crate) fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let top = self.profile.kernels.top_kernels.iter().find(|kernel| wanted(&kernel.category));
         // Without HLO, the ops of a CPU have their own categories.
         let has_kernels = self.is_gpu() || self.largest_op(wanted).is_none();
@@ -334,24 +335,24 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns true for an op of the category `sort`, and for a call of a library's sort.
-    pub fn is_sort(&self, op: &Op) -> bool {
+    pub(crate) fn is_sort(&self, op: &Op) -> bool {
         let path = self.context.analysis.ops.text(self.trace, op.framework_path);
-        self.category(op) == "sort" || matches!(primitive(path), Some("sort" | "top_k"))
+        self.category(op) == hlo_categories::SORT || matches!(primitive(path), Some("sort" | "top_k"))
     }
 
     /// Returns the category of an op.
-    pub fn category(&self, op: &Op) -> &'a str {
+    pub(crate) fn category(&self, op: &Op) -> &'a str {
         self.context.analysis.ops.text(self.trace, op.category)
     }
 
     /// Returns the op with the most self time in the wanted categories.
-    pub fn largest_op(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a Op> {
+    pub(crate) fn largest_op(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a Op> {
         let ops = &self.context.analysis.ops;
         ops.rows.iter().filter(|op| wanted(ops.text(self.trace, op.category))).max_by_key(|op| op.self_time)
     }
 
     /// Names an op in a sentence, with its source line if known: `sort.49 (train.py:31)`.
-    pub fn op_with_source(&self, op: &Op) -> String {
+    pub(crate) fn op_with_source(&self, op: &Op) -> String {
         let ops = &self.context.analysis.ops;
         let source = match ops.text(self.trace, op.source) {
             "" => String::new(),
@@ -361,19 +362,19 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the compiled program with this id. `None` if the file does not contain it.
-    pub fn module(&self, id: i64) -> Option<&'a Module> {
+    pub(crate) fn module(&self, id: i64) -> Option<&'a Module> {
         self.context.run.programs().modules.of_programs(|it| it == id).next()
     }
 
     /// Returns the compiled program of an op, and its instruction there. `None` if the file does not contain them.
-    pub fn instruction(&self, op: &Op) -> Option<(&'a Module, &'a Instruction)> {
+    pub(crate) fn instruction(&self, op: &Op) -> Option<(&'a Module, &'a Instruction)> {
         let module = self.module(op.program_id?)?;
         Some((module, module.instruction(self.context.analysis.ops.text(self.trace, op.name))?))
     }
 
     /// Returns the number of steps in the window. `None` if steps are unknown, or if the window is a part of the capture that
     /// does not consist of steps.
-    pub fn steps_in_window(&self) -> Option<f64> {
+    pub(crate) fn steps_in_window(&self) -> Option<f64> {
         let window = &self.context.analysis.window;
         let all = Some(self.profile.step_timing.num_steps);
         let all = all.filter(|_| matches!(window.kind, WindowKind::Capture | WindowKind::ActiveSpan));
@@ -385,7 +386,7 @@ impl<'a> Numbers<'a> {
     /// # Errors
     ///
     /// Returns a verdict if another framework made the trace, or if it has no host events or no steps.
-    pub fn steps_of_jax_calls(&self) -> Result<f64, Verdict> {
+    pub(crate) fn steps_of_jax_calls(&self) -> Result<f64, Verdict> {
         if !matches!(self.trace.framework, Framework::Jax | Framework::Unknown) {
             return Err(Verdict::Irrelevant);
         }
@@ -396,13 +397,13 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns how often a device runs an op per step. `None` if steps are unknown.
-    pub fn runs_per_step(&self, op: &Op) -> Option<f64> {
+    pub(crate) fn runs_per_step(&self, op: &Op) -> Option<f64> {
         Some(op.executions as f64 / self.steps_in_window()? / f64::from(op.devices.max(1)))
     }
 
     /// Names the largest of the wanted collectives, with its number of runs if it runs more than once per step, as a sentence
     /// that starts with a space. Empty if there is none.
-    pub fn largest_collective(&self, wanted: &dyn Fn(&Op) -> bool) -> String {
+    pub(crate) fn largest_collective(&self, wanted: &dyn Fn(&Op) -> bool) -> String {
         let wanted = self.context.analysis.ops.rows.iter().filter(|op| wanted(op));
         let Some(op) = wanted.max_by_key(|op| op.self_time) else { return String::new() };
         let repeated = match self.runs_per_step(op) {
@@ -415,7 +416,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the communication page, filtered on the wanted kind with the most time.
-    pub fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
+    pub(crate) fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let kinds = self.context.analysis.collectives.kinds();
         let kind = kinds.iter().find(|(kind, _)| wanted(kind));
         match kind.filter(|_| kinds.len() > 1) {
@@ -426,33 +427,37 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the wanted category with the most time.
-    pub fn largest_category(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a str> {
+    pub(crate) fn largest_category(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a str> {
         let categories = self.profile.kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name));
         categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
     }
 
     /// Returns the share of `part` in the window, percent. `None` if nothing ran, or the trace lacks the events to measure it.
-    pub fn part_percent(&self, part: StepPart) -> Option<f64> {
+    pub(crate) fn part_percent(&self, part: StepPart) -> Option<f64> {
         let breakdown = &self.context.analysis.step_breakdown;
         breakdown.mean.as_ref().filter(|_| breakdown.measures(part))?.percent(part)
     }
 
     /// Returns the share of the window during which a device runs communication that no computation overlaps, percent.
-    pub fn exposed_communication_percent(&self) -> Option<f64> {
+    pub(crate) fn exposed_communication_percent(&self) -> Option<f64> {
         self.part_percent(StepPart::Communication)
     }
 
     /// Returns the share of the window during which devices wait for input, idle or in infeed. `None` if too few ops ran.
-    pub fn input_wait_percent(&self) -> Option<InputWait> {
+    pub(crate) fn input_wait_percent(&self) -> Option<InputWait> {
         self.window()?;
         let idle = self.part_percent(StepPart::InputBound).unwrap_or(0.0);
-        let infeed = if self.is_tpu() { self.of_window(self.category_percent(&|name| name == "infeed")) } else { 0.0 };
+        let infeed = if self.is_tpu() {
+            self.of_window(self.category_percent(&|name| name == hlo_categories::INFEED))
+        } else {
+            0.0
+        };
         Some(InputWait { percent: idle + infeed })
     }
 
     /// Returns the time that host threads spend on preparing input, and on transfers between host and device, in microseconds.
     /// `None` if there is neither.
-    pub fn input_time_us(&self) -> Option<(f64, f64)> {
+    pub(crate) fn input_time_us(&self) -> Option<(f64, f64)> {
         let threads = self.context.analysis.step_breakdown.host_threads.as_ref()?;
         let time = |wanted: HostRole| {
             threads.roles.iter().filter(|(role, _)| *role == wanted).fold(0.0, |sum, (_, time)| sum + time.as_us())
@@ -462,7 +467,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Lists the causes of idle time that take at least 5 % of the window, for sentences. Empty if none is known.
-    pub fn idle_causes(&self) -> String {
+    pub(crate) fn idle_causes(&self) -> String {
         let Some(mean) = self.context.analysis.step_breakdown.mean.as_ref() else { return String::new() };
         let share = |part: StepPart| mean.percent(part).filter(|&share| share >= 5.0);
         let causes: Vec<(StepPart, f64)> = StepPart::ALL
@@ -481,18 +486,18 @@ impl<'a> Numbers<'a> {
 
     /// Returns the share of the communication in flight that computation overlaps, percent. `None` if there is no
     /// communication.
-    pub fn communication_overlap_percent(&self) -> Option<f64> {
+    pub(crate) fn communication_overlap_percent(&self) -> Option<f64> {
         self.context.analysis.step_breakdown.mean.as_ref()?.communication_overlap_percent()
     }
 
     /// Returns true if any device op is communication.
-    pub fn communicates(&self) -> bool {
+    pub(crate) fn communicates(&self) -> bool {
         self.profile.kernels.kernels_by_category.keys().any(|name| is_communication(name))
     }
 
     /// Returns the share of the window in gaps between ops that are shorter than 100 microseconds, percent. During
     /// these gaps, the device waits for the next launch. `None` if nothing ran.
-    pub fn short_gap_percent(&self) -> Option<f64> {
+    pub(crate) fn short_gap_percent(&self) -> Option<f64> {
         *self.short_gaps.get_or_init(|| {
             let (mut window, mut short) = (Ps::ZERO, Ps::ZERO);
             for device in &self.context.analysis.devices.used {

@@ -9,6 +9,7 @@ use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict, copied_arguments, derivative_matrix, reverse_jacobian, rewritten_state};
 use base::{Ps, format};
+use facts::hlo_categories::{COPY, DATA_FORMATTING, RESHAPE, TRANSPOSE};
 use metrics::Op;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
@@ -21,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// XLA's category for transposes, copies and reshapes, and the names of these ops in traces without categories.
-const CATEGORIES: [&str; 5] = ["data formatting", "transpose", "reshape", "copy", "copy fusion"];
+const CATEGORIES: [&str; 5] = [DATA_FORMATTING, TRANSPOSE, RESHAPE, COPY, "copy fusion"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {

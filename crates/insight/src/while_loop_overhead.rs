@@ -9,6 +9,7 @@ use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::Numbers;
 use super::{Rule, Verdict, small_micro_batches};
 use base::format;
+use facts::hlo_categories;
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
@@ -26,7 +27,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
-    let share = numbers.category_percent(&|name| name == "while");
+    let share = numbers.category_percent(&|name| name == hlo_categories::WHILE);
     if share < OVERHEAD_NOTED_PERCENT {
         return Verdict::Fine;
     }

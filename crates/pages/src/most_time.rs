@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use base::framework_path::scopes;
 use base::{format, sort};
+use facts::hlo_categories::{CUSTOM_CALL, WHILE};
 use report::{KernelCategory, TopOp, UnifiedProfile};
 
 /// Percentage that the named categories must reach together, and the maximum number of named categories.
@@ -33,7 +34,7 @@ const ALL_LISTED_PERCENT: f64 = 99.9;
 const NAMED_OP_PERCENT: f64 = 10.0;
 
 /// Categories that take most of the time of device ops.
-pub struct MostTime {
+pub(crate) struct MostTime {
     /// Largest categories with their shares of the busy time.
     pub title: String,
     /// Explanation of the shares.
@@ -45,7 +46,7 @@ pub struct MostTime {
 }
 
 /// Returns the largest categories of `profile`. Returns `None` if no op takes time.
-pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
+pub(crate) fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let all = &profile.kernels.kernels_by_category;
     let whole: f64 = all.values().map(|category| category.time_us).sum();
     let mut sorted: Vec<(&String, &KernelCategory)> = all.iter().collect();
@@ -242,13 +243,13 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
             None => {
                 // Ops are sorted by time, so the first op of a line is its largest op.
                 let path = op.framework_op.as_deref().unwrap_or_default();
-                let is_unnamed = op.category.contains("fusion") || op.category == "custom-call";
+                let is_unnamed = op.category.contains("fusion") || op.category == CUSTOM_CALL;
                 let operation = if is_unnamed { last_operation(path) } else { &op.category };
                 // XLA names a product after the transposition of an operand that it merged into the product.
-                let is_product = op.category == "custom-call" || op.name.contains("dot") || op.name.contains("gemm");
+                let is_product = op.category == CUSTOM_CALL || op.name.contains("dot") || op.name.contains("gemm");
                 let operation = if is_product && operation == "transpose" { "" } else { operation };
                 let operation =
-                    if operation.is_empty() && op.category == "custom-call" { &op.category } else { operation };
+                    if operation.is_empty() && op.category == CUSTOM_CALL { &op.category } else { operation };
                 let function = function_with_name(op.function.as_deref().unwrap_or_default());
                 lines.push(LineTime { source, percent, ops: 1, operation, function, at_least: false });
             }
@@ -271,7 +272,7 @@ struct LoopTime {
 /// do not show how often the body runs.
 fn loop_of_most(profile: &UnifiedProfile) -> Option<LoopTime> {
     let found = profile.op_statistics.as_ref()?;
-    let loops = found.top_ops.iter().filter(|op| op.category == "while");
+    let loops = found.top_ops.iter().filter(|op| op.category == WHILE);
     let longest = loops.max_by(|a, b| a.total_time_us.total_cmp(&b.total_time_us))?;
     let percent = 100.0 * longest.total_time_us / found.op_time_us.max(f64::MIN_POSITIVE);
     // The body of a nested loop runs more often, and its ops have a larger loop depth.

@@ -4,6 +4,7 @@ use super::profile_table::{ProfileColumns, float, of_rows, optional_text, text};
 use crate::TableName;
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
+use facts::hlo_categories;
 use metrics::{Context, Reading, readings};
 use report::{KernelUnitStats, MeterStats, UnifiedProfile, UnitStats};
 use table::{Cell, CellRef, Column, Rows, Table, Unit, column, columns};
@@ -92,7 +93,9 @@ pub fn absent_counters(name: TableName, profile: &UnifiedProfile) -> Option<(&'s
              advanced={\"gpu_pm_sample_counters\": \"sm__cycles_active.avg,dram__bytes_read.sum\"}.",
         )),
         TableName::KernelUnits
-            if is_tpu && !has(&["llo"]) && profile.kernels.kernels_by_category.contains_key("custom-call") =>
+            if is_tpu
+                && !has(&["llo"])
+                && profile.kernels.kernels_by_category.contains_key(hlo_categories::CUSTOM_CALL) =>
         {
             Some((
                 "The capture does not show how custom calls (Pallas kernels) use the units of the chip: it has no LLO utilization.",

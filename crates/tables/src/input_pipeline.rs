@@ -4,6 +4,7 @@ use crate::profile_table::{ProfileColumns, float, int, optional_text, text};
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
 use base::{Ps, sort};
+use facts::hlo_categories::{HOST_RECV, HOST_RECV_DONE, HOST_SEND, HOST_SEND_DONE};
 use metrics::{Breakdown, Context, InputCategory, InputStage, StepPart};
 use report::{InputOpTime, InputStageTime, UnifiedProfile};
 use table::{Cell, Column, Table, Unit, column};
@@ -143,7 +144,7 @@ const STEP: [Column; 8] = [
 ];
 
 /// Categories of ops of a TPU that exchange data with the host.
-const HOST_TRANSFERS: [&str; 4] = ["host recv", "host recv-done", "host send", "host send-done"];
+const HOST_TRANSFERS: [&str; 4] = [HOST_RECV, HOST_RECV_DONE, HOST_SEND, HOST_SEND_DONE];
 
 /// Columns of the stages of a step.
 const STAGE_TIMES: [Column; InputStage::ALL.len()] = [

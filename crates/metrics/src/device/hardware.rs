@@ -6,7 +6,7 @@ use crate::device::devices::{Device, Devices};
 use crate::profile::metadata::device_model;
 use base::Ps;
 use facts::meters::{self, Meter, MeterForm};
-use facts::{devices as known_devices, tpu_units};
+use facts::{devices as known_devices, hlo_categories, tpu_units};
 use report::{Hardware, KernelUnitStats, MeterStats, Step, UnitStats};
 use trace::{CounterTrack, EventColumn, EventId, Interval, IntervalSet, LineId, Plane, PlaneKind, StatValue, Trace};
 
@@ -200,7 +200,7 @@ fn kernels(trace: &Trace, devices: &Devices) -> Vec<KernelUnitStats> {
         }
         let mut runs: BTreeMap<&str, Vec<Interval>> = BTreeMap::new();
         for event in device.ops.iter().filter_map(|&op| trace.events.get(op)) {
-            if trace.text(trace.args_of(&event).hlo_category) == "custom-call" {
+            if trace.text(trace.args_of(&event).hlo_category) == hlo_categories::CUSTOM_CALL {
                 let time = Interval::new(device.to_host(event.start), device.to_host(event.end()));
                 runs.entry(trace.text(event.name)).or_default().push(time);
             }

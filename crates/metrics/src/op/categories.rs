@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 
 use base::framework_path;
+use facts::hlo_categories::CUSTOM_CALL;
 use facts::kernel_families::{self, Scope};
 use facts::{Name, hlo_categories};
 use trace::copies::{Direction, direction};
@@ -99,11 +100,11 @@ pub fn family_of(category: &str) -> OpFamily {
 
 /// Id of a category within one [`Categorizer`]. Ids are numbered from 0 in order of first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CategoryId(u32);
+pub(crate) struct CategoryId(u32);
 
 impl CategoryId {
     /// Returns the index of the category, for side tables with one entry per category.
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -111,7 +112,7 @@ impl CategoryId {
 /// Categories recognised from names and arguments, for ops without a recorded category. Clones share the cache, because
 /// recognising a million different kernels takes seconds and most measurements need the categories.
 #[derive(Clone, Debug, Default)]
-pub struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
+pub(crate) struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
 
 impl Recognised {
     /// Sets the category of ops whose names and arguments do not show it.
@@ -131,7 +132,7 @@ impl Recognised {
 
 /// Finds the categories of many ops. Each distinct op is examined once.
 #[derive(Debug)]
-pub struct Categorizer<'a> {
+pub(crate) struct Categorizer<'a> {
     trace: &'a Trace,
     recognised: Recognised,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
@@ -143,7 +144,7 @@ pub struct Categorizer<'a> {
 
 impl<'a> Categorizer<'a> {
     /// Creates a categoriser for the ops of `trace`, which reuses the categories in `recognised`.
-    pub fn new(trace: &'a Trace, recognised: &Recognised) -> Categorizer<'a> {
+    pub(crate) fn new(trace: &'a Trace, recognised: &Recognised) -> Categorizer<'a> {
         Categorizer {
             trace,
             recognised: recognised.clone(),
@@ -155,7 +156,7 @@ impl<'a> Categorizer<'a> {
     }
 
     /// Returns the category of the op `name` with `args`.
-    pub fn of(&mut self, name: StrId, args: ArgsId) -> CategoryId {
+    pub(crate) fn of(&mut self, name: StrId, args: ArgsId) -> CategoryId {
         let stated = self.trace.args.set(args.index()).map_or(StrId::EMPTY, |set| set.hlo_category);
         if let Some(&known) = self.stated.get(&stated) {
             return known;
@@ -185,34 +186,31 @@ impl<'a> Categorizer<'a> {
     }
 
     /// Returns true if the op `name` with `args` communicates.
-    pub fn communicates(&mut self, name: StrId, args: ArgsId) -> bool {
+    pub(crate) fn communicates(&mut self, name: StrId, args: ArgsId) -> bool {
         let category = self.of(name, args);
         self.class(category) == OpClass::Communication
     }
 
     /// Returns the name of the category.
-    pub fn name(&self, id: CategoryId) -> &str {
+    pub(crate) fn name(&self, id: CategoryId) -> &str {
         self.categories.get(id.index()).map_or("", |(name, _)| name)
     }
 
     /// Returns all categories found so far, in order of first use: [`CategoryId::index`] is the position.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.categories.iter().map(|(name, _)| name.as_str())
     }
 
     /// Returns the family of the category.
-    pub fn family(&self, id: CategoryId) -> OpFamily {
+    pub(crate) fn family(&self, id: CategoryId) -> OpFamily {
         self.categories.get(id.index()).map_or(OpFamily::OtherCompute, |&(_, family)| family)
     }
 
     /// Returns the class of the category.
-    pub fn class(&self, id: CategoryId) -> OpClass {
+    pub(crate) fn class(&self, id: CategoryId) -> OpClass {
         self.family(id).class()
     }
 }
-
-/// XLA's category for calls whose contents it does not know.
-const CUSTOM_CALL: &str = "custom-call";
 
 /// Finds the category of an op without a category from XLA. Examines in this order:
 ///
@@ -295,8 +293,8 @@ fn of_instruction(instruction: &str, name: &Name) -> Option<&'static str> {
     let category = kernel_families::category(Scope::Hlo, name)?;
     let fused = name.words().any(|word| word == "fusion");
     Some(match category {
-        "elementwise" if fused => "loop fusion",
-        "copy" if fused => "data formatting",
+        "elementwise" if fused => hlo_categories::LOOP_FUSION,
+        "copy" if fused => hlo_categories::DATA_FORMATTING,
         category => category,
     })
 }
@@ -306,7 +304,7 @@ fn opaque(instruction: &str) -> Option<&'static str> {
     let name = Name::new(instruction);
     let first = name.words().next()?;
     match first {
-        "custom" => Some("custom-call"),
+        "custom" => Some(CUSTOM_CALL),
         "fusion" => Some("fusion"),
         _ if name.words().any(|word| word == "fusion") => Some("custom fusion"),
         _ => None,

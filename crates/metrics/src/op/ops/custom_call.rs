@@ -4,11 +4,9 @@
 //! XLA writes 0 FLOPs and 0 bytes for most custom calls. For a Pallas kernel, XLA may write 0 bytes, and the FLOPs of
 //! only a single iteration of the grid. Neither number is a usable cost.
 
+use facts::hlo_categories::CUSTOM_CALL;
 use hlo::{Instruction, Module};
 use trace::Args;
-
-/// XLA's category of calls to code that it did not generate and cannot analyse.
-const CATEGORY: &str = "custom-call";
 
 /// Availability of the author's cost estimate for a custom call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +24,12 @@ impl CustomCall {
     /// is in the file, and XLA's category and the expression if not.
     pub(super) fn of(program: Option<(&Module, &Instruction)>, category: &str, expression: &str) -> Option<CustomCall> {
         let Some((module, instruction)) = program else {
-            return (category == CATEGORY || expression.contains(" custom-call(")).then_some(CustomCall::Unknown);
+            return (category == CUSTOM_CALL || expression.contains(" custom-call(")).then_some(CustomCall::Unknown);
         };
         // An asynchronous op contains the custom call in a separate computation.
         let wrapped = || module.root(module.called(instruction, 0).filter(|_| instruction.is("async-start"))?);
-        let call = Some(instruction).filter(|it| it.is(CATEGORY)).or_else(|| wrapped().filter(|it| it.is(CATEGORY)))?;
+        let call =
+            Some(instruction).filter(|it| it.is(CUSTOM_CALL)).or_else(|| wrapped().filter(|it| it.is(CUSTOM_CALL)))?;
         Some(match hlo::has_author_estimate(call) {
             Some(true) => CustomCall::Estimated,
             Some(false) => CustomCall::NotEstimated,

@@ -27,7 +27,7 @@ use crate::op::categories::OpFamily;
 use crate::op::ops::{CostSource, Op, Ops, Text, rate};
 use crate::profile::missing;
 use base::Ps;
-use facts::{Arithmetic, Name, tensor_cores};
+use facts::{Arithmetic, Name, hlo_categories, tensor_cores};
 use trace::{PlaneKind, Platform, StatValue, Trace};
 
 /// A run compared with its devices' peaks.
@@ -163,7 +163,7 @@ fn counter(trace: &Trace, name: &str) -> Option<f64> {
 /// Returns true for loops, calls and branches. They contain ops with separate rows, and their cost is the cost of the
 /// contained ops.
 fn holds_others(category: &str) -> bool {
-    matches!(category, "while" | "conditional" | "call")
+    matches!(category, hlo_categories::WHILE | hlo_categories::CONDITIONAL | hlo_categories::CALL)
 }
 
 /// Sums over the ops of a program.
