@@ -11,7 +11,7 @@ use crossprof::{FileKind, Query, Session, Settings, TableName, Unpacked, Unpacke
 use serde_json::Value;
 
 /// Returns the files of the fixture by name.
-pub fn fixture() -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn fixture() -> BTreeMap<String, Vec<u8>> {
     let archive = std::fs::read(samples::root().join("tests/data/hlo-text/programs.tar.gz")).unwrap();
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut current = String::new();

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::support::cli;
 use serde_json::Value;
 
-pub const CPU: &str = "www/assets/examples/jax-cpu-train.xplane.pb";
+pub(crate) const CPU: &str = "www/assets/examples/jax-cpu-train.xplane.pb";
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 
-pub fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     cli::scratch("view", name)
 }
 
 /// Creates a log folder with one capture per age in seconds, named `run-<age>`.
-pub fn log_folder(name: &str, ages: &[u64]) -> PathBuf {
+pub(crate) fn log_folder(name: &str, ages: &[u64]) -> PathBuf {
     let log = scratch(name).join("log");
     for age in ages {
         capture(&log, &format!("run-{age}"), *age);
@@ -25,20 +25,20 @@ pub fn log_folder(name: &str, ages: &[u64]) -> PathBuf {
     log
 }
 
-pub fn capture(log: &Path, run: &str, age: u64) {
+pub(crate) fn capture(log: &Path, run: &str, age: u64) {
     let folder = log.join("plugins/profile").join(run);
     fs::create_dir_all(&folder).unwrap();
     fs::copy(CPU, folder.join("host.xplane.pb")).unwrap();
     grow_old(&folder.join("host.xplane.pb"), age);
 }
 
-pub fn grow_old(file: &Path, seconds: u64) {
+pub(crate) fn grow_old(file: &Path, seconds: u64) {
     let then = SystemTime::now() - Duration::from_secs(seconds);
     File::options().write(true).open(file).unwrap().set_modified(then).unwrap();
 }
 
 /// Returns the arguments of `view`, with a page next to the folder.
-pub fn arguments(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn arguments(path: &Path) -> Vec<PathBuf> {
     let page = path.parent().unwrap().join("page");
     fs::create_dir_all(&page).unwrap();
     fs::write(page.join("index.html"), "<script src=\"offline.js\" defer></script>").unwrap();
@@ -48,7 +48,7 @@ pub fn arguments(path: &Path) -> Vec<PathBuf> {
 }
 
 /// A server that is stopped at the end of the test.
-pub struct Server {
+pub(crate) struct Server {
     pub child: Child,
     /// `127.0.0.1:8321`
     pub host: String,
@@ -59,25 +59,25 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(path: &Path) -> Server {
+    pub(crate) fn start(path: &Path) -> Server {
         Server::start_with(path, &[])
     }
 
-    pub fn start_with(path: &Path, words: &[&str]) -> Server {
+    pub(crate) fn start_with(path: &Path, words: &[&str]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
         command.args(arguments(path)).arg("--no-browser").args(words);
         Server::of(command)
     }
 
     /// Starts a server in a shell whose command limits the server, such as `ulimit -n 64`.
-    pub fn start_limited(path: &Path, limit: &str) -> Server {
+    pub(crate) fn start_limited(path: &Path, limit: &str) -> Server {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{limit} && exec \"$@\""), "sh", env!("CARGO_BIN_EXE_crossprof")]);
         command.args(arguments(path)).arg("--no-browser");
         Server::of(command)
     }
 
-    pub fn of(mut command: Command) -> Server {
+    pub(crate) fn of(mut command: Command) -> Server {
         let mut child = command.env_remove("SSH_CONNECTION").stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let link = lines.find_map(|line| line.unwrap().strip_prefix("http://").map(str::to_owned));
@@ -99,17 +99,17 @@ impl Server {
     }
 
     /// Returns the status and body for a path below the token.
-    pub fn get(&self, path: &str) -> (u16, Vec<u8>) {
+    pub(crate) fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let (head, body) = self.ask("GET", &format!("{}/{path}", self.base), &self.host);
         (status(&head), body)
     }
 
-    pub fn list(&self) -> Value {
+    pub(crate) fn list(&self) -> Value {
         self.list_of("")
     }
 
     /// Returns the list, once the folder has been walked.
-    pub fn list_of(&self, query: &str) -> Value {
+    pub(crate) fn list_of(&self, query: &str) -> Value {
         for _ in 0..300 {
             let (status, body) = self.get(&format!("runs.json{query}"));
             assert_eq!(status, 200);
@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// Waits until the list has this many runs.
-    pub fn wait_for(&self, runs: usize) {
+    pub(crate) fn wait_for(&self, runs: usize) {
         let start = Instant::now();
         while self.names().len() != runs {
             assert!(start.elapsed() < Duration::from_secs(10), "{runs} runs, found {:?}", self.names());
@@ -132,13 +132,13 @@ impl Server {
     }
 
     /// Requires a response within a second.
-    pub fn answers(&self) {
+    pub(crate) fn answers(&self) {
         let start = Instant::now();
         self.list_of("?from=1000000");
         assert!(start.elapsed() < Duration::from_secs(3), "answered after {:?}", start.elapsed());
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let list = self.list();
         list["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap().to_owned()).collect()
     }

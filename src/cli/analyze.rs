@@ -15,7 +15,7 @@ use super::progress::Progress;
 use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result, print_text};
 
 /// Reads the inputs, prints the reports, and returns the exit status.
-pub fn run(command: &Analyze) -> u8 {
+pub(super) fn run(command: &Analyze) -> u8 {
     let named = |path: &'_ PathBuf| OutputFormat::of_name(path).map(|format| (path.clone(), format));
     let files = match command.output.iter().map(named).collect::<Result<Vec<_>, String>>() {
         Ok(files) => files,
@@ -90,7 +90,7 @@ fn trends_of_lake(command: &Analyze, reports: &mut Reports, run: u32) -> u8 {
 }
 
 /// Reports on all runs of a command.
-pub struct Reports {
+pub(super) struct Reports {
     /// Profile of each run.
     pub profiles: Vec<UnifiedProfile>,
     /// The session that the profiles were made from. The session is never dropped, because freeing millions of events
@@ -104,7 +104,7 @@ pub struct Reports {
 
 impl Reports {
     /// Returns the exit status for these reports.
-    pub fn status(&self) -> u8 {
+    pub(super) fn status(&self) -> u8 {
         let damaged = |profile: &UnifiedProfile| profile.warnings.iter().any(|w| w.severity == Severity::Damage);
         match (!self.problems.is_empty(), self.profiles.iter().any(damaged)) {
             (true, _) => FAILED,
@@ -128,14 +128,14 @@ impl Reports {
     }
 
     /// Prints the warnings of all profiles; see [`print_warnings`].
-    pub fn print_warnings(&self) {
+    pub(super) fn print_warnings(&self) {
         print_warnings(&self.profiles);
     }
 }
 
 /// Prints warnings on standard error, for formats that do not contain them. Runs of one file share its warnings, so each
 /// warning is printed only once.
-pub fn print_warnings<'a>(profiles: impl IntoIterator<Item = &'a UnifiedProfile>) {
+pub(super) fn print_warnings<'a>(profiles: impl IntoIterator<Item = &'a UnifiedProfile>) {
     let warnings: Vec<_> = profiles.into_iter().flat_map(|profile| &profile.warnings).collect();
     for (index, warning) in warnings.iter().enumerate() {
         if !warnings.iter().take(index).any(|said| said == warning) {
@@ -149,7 +149,7 @@ pub fn print_warnings<'a>(profiles: impl IntoIterator<Item = &'a UnifiedProfile>
 /// # Errors
 ///
 /// Fails if the model options are invalid, or if one of the `outputs` is also one of the inputs.
-pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
+pub(super) fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
     let reports = read(inputs, outputs, &mut Progress::bar())?;
     reports.problems.iter().for_each(|problem| complain(problem));
     Ok(reports)
@@ -160,7 +160,7 @@ pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
 /// # Errors
 ///
 /// Fails for the same reasons as [`reports`].
-pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
+pub(super) fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
     read_with(inputs, Vec::new(), inputs.model.checkpoint_dir.is_none(), outputs, progress)
 }
 
@@ -170,7 +170,7 @@ pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Resu
 /// # Errors
 ///
 /// Fails for the same reasons as [`reports`], and if an input contains the trends of a lake.
-pub fn read_with(
+pub(super) fn read_with(
     inputs: &Inputs,
     streams: Vec<Streams>,
     search: bool,

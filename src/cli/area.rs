@@ -7,7 +7,7 @@ use super::args::Table;
 use super::time::Time;
 
 /// Returns the selected area, or a message about an invalid selection.
-pub fn asked(command: &Table) -> Result<AreaQuery, String> {
+pub(super) fn asked(command: &Table) -> Result<AreaQuery, String> {
     let Table { from, to, line, .. } = command;
     let table = command.name();
     let given = [("--from", from.is_some()), ("--to", to.is_some()), ("--line", !line.is_empty())];

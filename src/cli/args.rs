@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 use base::suggest;
 
 #[cfg(feature = "mcp")]
-pub use agent::Mcp;
-pub use agent::{AgentFormat, Ask, Baseline, BaselineAction, Digest, Inspect, Skill, SkillAction};
-pub use compare::{Compare, Group, Scaling};
-pub use hlo::{Hlo, HloFormat, HloGroups};
+pub(super) use agent::Mcp;
+pub(super) use agent::{AgentFormat, Ask, Baseline, BaselineAction, Digest, Inspect, Skill, SkillAction};
+pub(super) use compare::{Compare, Group, Scaling};
+pub(super) use hlo::{Hlo, HloFormat, HloGroups};
 #[cfg(feature = "view")]
-pub use view::View;
+pub(super) use view::View;
 
 use super::output_format::OutputFormat;
 use super::time::Time;
 use crossprof::report::FindingSeverity;
-pub use named::known_device;
+pub(super) use named::known_device;
 use named::{Device, Tables};
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -73,7 +73,7 @@ profile.";
 /// Analyses JAX profiles from TPUs, GPUs and CPUs.
 #[derive(Debug, Parser)]
 #[command(name = "crossprof", version, after_help = EXAMPLES, arg_required_else_help = true)]
-pub struct Args {
+pub(super) struct Args {
     /// The command to run. `analyze` if none is given.
     #[command(subcommand)]
     pub command: Command,
@@ -81,7 +81,7 @@ pub struct Args {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Report step time, device utilisation, kernels and more for each run
     #[command(after_help = EXAMPLES)]
     Analyze(Analyze),
@@ -138,7 +138,7 @@ Examples:
 
 /// `crossprof completions`.
 #[derive(Debug, clap::Args)]
-pub struct Completions {
+pub(super) struct Completions {
     /// The shell to complete for
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
@@ -146,7 +146,7 @@ pub struct Completions {
 
 /// Inputs of a command.
 #[derive(Debug, clap::Args)]
-pub struct Inputs {
+pub(super) struct Inputs {
     /// Profiles, folders or archives of profiles; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present = "trace_file")]
     pub files: Vec<PathBuf>,
@@ -163,14 +163,14 @@ pub struct Inputs {
 
 impl Inputs {
     /// Returns all given paths, in order.
-    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.trace_file)
     }
 }
 
 /// Facts that the trace does not contain.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct Model {
+pub(super) struct Model {
     /// Number of steps in the capture, instead of the number found in it
     #[arg(long, alias = "num_steps", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub num_steps: Option<u64>,
@@ -199,7 +199,7 @@ pub struct Model {
 
 /// `crossprof analyze`.
 #[derive(Debug, clap::Args)]
-pub struct Analyze {
+pub(super) struct Analyze {
     /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
@@ -221,7 +221,7 @@ pub struct Analyze {
 /// `crossprof table`.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("files", |files| files.required_unless_present("columns")), after_long_help = named::tables_help())]
-pub struct Table {
+pub(super) struct Table {
     /// The table to print
     #[arg(value_name = "TABLE", value_parser = Tables, hide_possible_values = true, required_unless_present = "columns")]
     pub table: Option<crossprof::TableName>,
@@ -275,7 +275,7 @@ pub struct Table {
 
 impl Table {
     /// Returns the table to print.
-    pub fn name(&self) -> crossprof::TableName {
+    pub(super) fn name(&self) -> crossprof::TableName {
         // clap requires a table unless columns are requested.
         self.table.unwrap_or(crossprof::TableName::Steps)
     }
@@ -292,7 +292,7 @@ fn forms() -> String {
 
 /// `crossprof timeline`.
 #[derive(Debug, clap::Args)]
-pub struct Timeline {
+pub(super) struct Timeline {
     /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
@@ -330,7 +330,7 @@ pub struct Timeline {
 
 /// Colouring of ops in a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Colours {
+pub(super) enum Colours {
     /// The class of the op
     Own,
     /// The time that the op gained or lost between two runs
@@ -339,7 +339,7 @@ pub enum Colours {
 
 /// `crossprof check`.
 #[derive(Debug, clap::Args)]
-pub struct Check {
+pub(super) struct Check {
     /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
@@ -371,7 +371,7 @@ pub struct Check {
 
 /// `crossprof schema`.
 #[derive(Debug, clap::Args)]
-pub struct Schema {
+pub(super) struct Schema {
     /// The document whose schema is printed
     #[arg(value_enum, default_value_t = Document::Profile)]
     pub document: Document,
@@ -379,7 +379,7 @@ pub struct Schema {
 
 /// Documents that have a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Document {
+pub(super) enum Document {
     /// Written by `crossprof analyze`
     Profile,
     /// Written by `crossprof compare`
@@ -390,7 +390,7 @@ pub enum Document {
 
 /// Formats of the result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckFormat {
+pub(super) enum CheckFormat {
     /// A readable table
     Text,
     /// Markdown, for a pull request or a job summary
@@ -403,7 +403,7 @@ pub enum CheckFormat {
 
 impl CheckFormat {
     /// Returns the format that the file's extension selects.
-    pub fn of_name(path: &std::path::Path) -> CheckFormat {
+    pub(super) fn of_name(path: &std::path::Path) -> CheckFormat {
         let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
         match extension.as_deref() {
             Some("xml") => CheckFormat::Junit,
@@ -416,7 +416,7 @@ impl CheckFormat {
 
 /// Severities for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
+pub(super) enum FailOn {
     /// Any finding
     Note,
     /// A warning or a critical finding
@@ -427,7 +427,7 @@ pub enum FailOn {
 
 impl FailOn {
     /// Returns the lowest severity that makes the command fail.
-    pub fn least(self) -> FindingSeverity {
+    pub(super) fn least(self) -> FindingSeverity {
         match self {
             FailOn::Note => FindingSeverity::Note,
             FailOn::Warning => FindingSeverity::Warning,
@@ -438,7 +438,7 @@ impl FailOn {
 
 /// Formats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TableFormat {
+pub(super) enum TableFormat {
     /// Aligned, readable columns
     Text,
     /// Exact numbers, one line per row
@@ -456,7 +456,7 @@ const OF_PYTHON: [&str; 2] = ["scale", "lake"];
 /// # Errors
 ///
 /// Fails with a message if the first word is neither a command nor a file, but resembles a command.
-pub fn with_default_command(
+pub(super) fn with_default_command(
     arguments: impl Iterator<Item = OsString>,
     commands: &[&str],
 ) -> Result<Vec<OsString>, String> {

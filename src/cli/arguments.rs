@@ -15,7 +15,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::load::outlines;
 
 /// Names and values of the arguments. `None` if they could not be read.
-pub type Arguments = Option<Vec<(String, String)>>;
+pub(super) type Arguments = Option<Vec<(String, String)>>;
 
 /// Bytes per read from disk.
 const READ_BYTES: usize = 1 << 20;
@@ -24,7 +24,7 @@ const COLUMN: Column =
     column("arguments", "Arguments", Unit::Text, "All other arguments of the event in the file, as a JSON object.");
 
 /// Returns the arguments of each event, and messages about files that could not be read.
-pub fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<String>) {
+pub(super) fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<String>) {
     let mut files: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for event in events.iter().flatten() {
         files.entry(&event.path).or_default().push(event.index);
@@ -78,7 +78,7 @@ fn read_file(path: &str, wanted: Vec<u32>) -> Result<Vec<EventArguments>, String
 }
 
 /// Adds the arguments to the table as a column.
-pub fn with_column(mut table: Table, arguments: &[Arguments]) -> Table {
+pub(super) fn with_column(mut table: Table, arguments: &[Arguments]) -> Table {
     table.columns.push(COLUMN);
     for (row, arguments) in table.rows.iter_mut().zip(arguments) {
         let text = |arguments: &[_]| Cell::Text(json_text::compact(&Object(arguments)));
@@ -88,7 +88,7 @@ pub fn with_column(mut table: Table, arguments: &[Arguments]) -> Table {
 }
 
 /// Returns the table as JSON, with arguments as objects.
-pub fn json(table: &Table, arguments: &[Arguments]) -> String {
+pub(super) fn json(table: &Table, arguments: &[Arguments]) -> String {
     let rows = table.rows.iter().zip(arguments);
     let rows: Vec<Row<'_>> = rows.map(|(cells, arguments)| Row { columns: &table.columns, cells, arguments }).collect();
     shared(json_text::pretty(&rows) + "\n")

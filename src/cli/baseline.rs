@@ -37,7 +37,7 @@ struct Capture {
 }
 
 /// Runs the command and returns the exit status.
-pub fn run(command: &Baseline) -> u8 {
+pub(super) fn run(command: &Baseline) -> u8 {
     let here = Path::new("");
     let result = match &command.action {
         BaselineAction::Set { name, inputs } => set(here, name, inputs),
@@ -114,7 +114,7 @@ fn remove(folder: &Path, name: &str) -> Result<String, String> {
 }
 
 /// Returns true if `folder` has a baseline with this name.
-pub fn exists(folder: &Path, name: &str) -> bool {
+pub(super) fn exists(folder: &Path, name: &str) -> bool {
     file_of(folder, name).is_ok_and(|file| file.is_file())
 }
 
@@ -123,7 +123,7 @@ pub fn exists(folder: &Path, name: &str) -> bool {
 /// # Errors
 ///
 /// Fails with a message if there is no such baseline, or if neither a capture nor its profile is left.
-pub fn paths(folder: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
+pub(super) fn paths(folder: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
     let captures = read(folder, name)?.captures;
     let path = |Capture { sha256, path }: Capture| {
         if hash(&path).is_ok_and(|now| now == sha256) {

@@ -23,7 +23,7 @@ const HELD: u8 = 0;
 const NOT_HELD: u8 = 1;
 
 /// Reads the inputs, judges the limits, prints the result, and returns the exit status.
-pub fn run(command: &Check) -> u8 {
+pub(super) fn run(command: &Check) -> u8 {
     match check(command) {
         Ok((report, digests)) => deliver(command, &report, &digests),
         Err(messages) => {
@@ -56,7 +56,7 @@ pub struct Asked {
 }
 
 /// Limits and baseline, read and merged.
-pub struct Budget {
+pub(super) struct Budget {
     /// The limits in the file, then the additional limits.
     pub limits: Vec<Limit>,
     /// Paths of the baseline.
@@ -66,12 +66,12 @@ pub struct Budget {
 
 impl Budget {
     /// Returns true if any limit uses the baseline.
-    pub fn needs_baseline(&self) -> bool {
+    pub(super) fn needs_baseline(&self) -> bool {
         self.limits.iter().any(Limit::needs_baseline)
     }
 
     /// Returns the message for a missing baseline. `how` describes how to give one.
-    pub fn lacks_baseline(&self, how: &str) -> String {
+    pub(super) fn lacks_baseline(&self, how: &str) -> String {
         let rule = self.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
         format!("\"{rule}\" needs a baseline: {how}, or write baseline = \"FILE\" in the budget.")
     }
@@ -81,7 +81,7 @@ impl Budget {
     /// # Errors
     ///
     /// Fails with a message if the baseline has no run to compare with.
-    pub fn judge(&self, runs: &[Document], baselines: &[Vec<Document>]) -> Result<Vec<RunReport>, String> {
+    pub(super) fn judge(&self, runs: &[Document], baselines: &[Vec<Document>]) -> Result<Vec<RunReport>, String> {
         let mut judged = Vec::new();
         for run in runs {
             let mut group = Vec::new();
@@ -148,7 +148,7 @@ fn resolved(baselines: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 /// # Errors
 ///
 /// Returns all mistakes. Lines after the first show the position of a mistake.
-pub fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
+pub(super) fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
     let mut catalogue = Catalogue::of_profile();
     // The schema does not list the names of the rules, but this program contains them.
     if let Ok(path) = budget::Path::parse("findings[*].id") {

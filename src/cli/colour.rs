@@ -14,12 +14,12 @@ const GRAVITIES: [(&str, &str); 5] =
     [("critical", RED), ("damage", RED), ("warning", YELLOW), ("caution", YELLOW), ("note", CYAN)];
 
 /// Returns true if standard output should be coloured.
-pub fn is_wanted() -> bool {
+pub(super) fn is_wanted() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
 /// Adds colours to the text. The text itself does not change.
-pub fn coloured(text: &str) -> String {
+pub(super) fn coloured(text: &str) -> String {
     let mut made = String::with_capacity(text.len() + text.len() / 8);
     let mut before = "";
     for line in text.split_inclusive('\n') {

@@ -22,7 +22,7 @@ use super::progress::Progress;
 use super::{FAILED, FOUND, READ, complain, print_result, print_text};
 
 /// Reads the runs, compares them, writes and prints the result, and returns the exit status.
-pub fn run(command: &Compare) -> u8 {
+pub(super) fn run(command: &Compare) -> u8 {
     match compared(command) {
         Ok((status, comparison, subjects)) => match status.max(deliver(command, &comparison, &subjects)) {
             FAILED => FAILED,
@@ -86,7 +86,7 @@ fn said(command: &Compare) -> Said {
 /// # Errors
 ///
 /// Fails with a message if the user's facts do not fit the runs, or if there are too many runs.
-pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, String> {
+pub(super) fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, String> {
     let runs = subjects.len();
     if said.names.len() > runs {
         return Err(format!("--name: {} names are given for {runs} runs.", said.names.len()));

@@ -13,7 +13,7 @@ use super::output::Outputs;
 use super::{FAILED, READ, complain, print_result};
 
 /// Prints the digest of each run, and returns the exit status.
-pub fn run(command: &Digest) -> u8 {
+pub(super) fn run(command: &Digest) -> u8 {
     let reports = match super::analyze::reports(&command.inputs, &Outputs::default()) {
         Ok(reports) => reports,
         Err(message) => {
@@ -35,7 +35,7 @@ pub fn run(command: &Digest) -> u8 {
 }
 
 /// Prints the data that a capture contains for a question, and returns the exit status.
-pub fn inspect(command: &Inspect) -> u8 {
+pub(super) fn inspect(command: &Inspect) -> u8 {
     let arguments = json!({
         "capture": command.capture.to_string_lossy(),
         "run": command.run,
@@ -53,7 +53,7 @@ pub fn inspect(command: &Inspect) -> u8 {
 }
 
 /// Calls a tool and prints its answer as JSON. Returns the exit status.
-pub fn ask(command: &Ask) -> u8 {
+pub(super) fn ask(command: &Ask) -> u8 {
     let made = agent::tool(&command.tool).and_then(|tool| arguments(&tool.schema(), &command.arguments));
     match made.and_then(|arguments| Registry::new(None).call(&command.tool, Value::Object(arguments))) {
         Ok(answer) if std::io::stdout().is_terminal() => print_result(&(json_text::pretty(&answer) + "\n"), READ),

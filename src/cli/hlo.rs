@@ -4,7 +4,7 @@ mod difference;
 mod find;
 mod text;
 
-pub use find::{Found, Runs};
+pub(super) use find::{Found, Runs};
 
 use std::io::Write as _;
 
@@ -27,7 +27,7 @@ const MOST_NODES: usize = 5_000;
 const UNREADABLE: &str = "the program cannot be read";
 
 /// Reads the inputs, prints the program, and returns the exit status.
-pub fn run(command: &Hlo) -> u8 {
+pub(super) fn run(command: &Hlo) -> u8 {
     match printed(command) {
         Ok(status) => status,
         Err(message) => {
@@ -79,7 +79,11 @@ fn printed(command: &Hlo) -> Result<u8, String> {
 }
 
 /// Returns the program that the command names, and the result. `against` contains the runs of `--against`.
-pub fn made(command: &Hlo, runs: &mut Runs<'_>, against: Option<&mut Runs<'_>>) -> Result<(Found, String), String> {
+pub(super) fn made(
+    command: &Hlo,
+    runs: &mut Runs<'_>,
+    against: Option<&mut Runs<'_>>,
+) -> Result<(Found, String), String> {
     let found = find::program(command, runs)?;
     let text = if against.is_some() || command.compares() {
         difference::of(command, runs, &found, against)?

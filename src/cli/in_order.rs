@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MOST_THREADS: usize = 8;
 
 /// Returns the useful number of threads. `None` if there are too few jobs to keep all threads busy.
-pub fn threads(jobs: usize) -> Option<usize> {
+pub(super) fn threads(jobs: usize) -> Option<usize> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     (threads > 1 && jobs >= 2 * threads).then_some(threads)
 }
 
 /// Runs `job` for every index below `jobs`, and returns the results in order. The calling thread is one of the `threads`,
 /// so that it can later reuse memory that it allocates here.
-pub fn in_order<T: Send>(jobs: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn in_order<T: Send>(jobs: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<T>>> = (0..jobs).map(|_| Mutex::new(None)).collect();
     let work = || {

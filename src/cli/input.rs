@@ -45,7 +45,7 @@ pub struct Streams {
 }
 
 /// A file to read.
-pub struct Input {
+pub(super) struct Input {
     /// Path of the file. `-` is standard input.
     pub path: PathBuf,
     /// Name of the file in the session.
@@ -62,7 +62,7 @@ pub struct Input {
 }
 
 /// An opened input.
-pub enum Source {
+pub(super) enum Source {
     /// A file, with random access.
     File(File),
     /// A pipe or another stream, which can be read only once and in order.
@@ -75,7 +75,7 @@ impl Input {
     /// # Errors
     ///
     /// Fails if the file cannot be read. The message names the file.
-    pub fn open(path: PathBuf, named: bool) -> Result<Input, String> {
+    pub(super) fn open(path: PathBuf, named: bool) -> Result<Input, String> {
         let is_standard = path == Path::new(STANDARD_INPUT);
         if is_standard && STANDARD_INPUT_TAKEN.swap(true, Ordering::Relaxed) {
             return Err("-: standard input can be read only once.".to_owned());
@@ -115,7 +115,7 @@ impl Input {
     /// # Errors
     ///
     /// Fails if the stream cannot be read. The message names it.
-    pub fn of_stream(stream: Stream, named: bool) -> Result<Input, String> {
+    pub(super) fn of_stream(stream: Stream, named: bool) -> Result<Input, String> {
         let Stream { name, size, mut content } = stream;
         let mut head = Vec::new();
         let read = content.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
@@ -128,7 +128,7 @@ impl Input {
     }
 
     /// Returns true for a file on this machine, and false for a pipe or another stream.
-    pub fn is_file(&self) -> bool {
+    pub(super) fn is_file(&self) -> bool {
         self.stream.is_none()
     }
 
@@ -137,14 +137,14 @@ impl Input {
     /// # Errors
     ///
     /// Fails if the file is gone, or if the stream has already been read.
-    pub fn source(&self) -> io::Result<Source> {
+    pub(super) fn source(&self) -> io::Result<Source> {
         let Some(stream) = &self.stream else { return File::open(&self.path).map(Source::File) };
         let stream = stream.lock().ok().and_then(|mut stream| stream.take());
         stream.map(Source::Stream).ok_or_else(|| io::Error::other("a stream can be read only once"))
     }
 
     /// Returns a path that identifies the file.
-    pub fn place(&self) -> &Path {
+    pub(super) fn place(&self) -> &Path {
         if self.path == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { &self.path }
     }
 }
@@ -166,7 +166,7 @@ fn is_profile(kind: FileKind) -> bool {
 
 /// Adds the files under `path` in the order of their names, or `path` itself if it is a file. Paths that cannot be read are
 /// added to `problems`, and the walk continues.
-pub fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
+pub(super) fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     if path == Path::new(STANDARD_INPUT) {
         files.push(path.to_owned());
         return;
@@ -222,7 +222,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 /// # Errors
 ///
 /// Fails if the file cannot be read or has more than `most` bytes.
-pub fn read_small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read_small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {

@@ -38,7 +38,7 @@ const BUFFERS: usize = 8;
 const MOST_CONFIG_BYTES: u64 = 4 << 20;
 
 /// Result of loading.
-pub struct Loaded {
+pub(super) struct Loaded {
     /// The session with all runs.
     pub session: Session,
     /// Inputs that could not be read, one sentence each.
@@ -46,7 +46,7 @@ pub struct Loaded {
 }
 
 /// Returns the settings that the user gave in addition to the profile.
-pub fn settings(model: &Model) -> Result<Settings, String> {
+pub(super) fn settings(model: &Model) -> Result<Settings, String> {
     let (device, window) = (model.device.clone(), model.window.clone());
     let mut settings = Settings { num_steps: model.num_steps, device, window, ..Settings::default() };
     if let Some(path) = &model.model_config {
@@ -105,7 +105,7 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
 /// # Errors
 ///
 /// Fails with a message if the bytes are not a model configuration.
-pub fn model_of(name: &str, bytes: &[u8]) -> Result<Sidecar, String> {
+pub(super) fn model_of(name: &str, bytes: &[u8]) -> Result<Sidecar, String> {
     let mut decoder = Decoder::new(name);
     decoder.push(bytes).map_err(|error| error.to_string())?;
     match decoder.finish().map_err(|error| error.to_string())? {
@@ -122,7 +122,7 @@ pub fn model_of(name: &str, bytes: &[u8]) -> Result<Sidecar, String> {
 /// # Errors
 ///
 /// Fails before reading anything if one of the `outputs` is a file that would be read.
-pub fn load<'a>(
+pub(super) fn load<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
     streams: Vec<Streams>,
     search: bool,
@@ -417,7 +417,7 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
 
 /// Returns the outlines of the large planes of an xplane file: everything in the planes except their lines. Empty for other
 /// files. Rewinds the file.
-pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
+pub(super) fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     let mut outliner = Outliner::new(size);
     if outliner.wanted().is_none() {
         // The file is small.

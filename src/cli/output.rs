@@ -10,11 +10,11 @@ const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 /// The files that a command writes.
 #[derive(Debug, Default)]
-pub struct Outputs(Vec<PathBuf>);
+pub(super) struct Outputs(Vec<PathBuf>);
 
 impl Outputs {
     /// Creates the outputs at these paths. The paths need not exist.
-    pub fn new<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Outputs {
+    pub(super) fn new<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Outputs {
         Outputs(paths.into_iter().cloned().collect())
     }
 
@@ -23,7 +23,7 @@ impl Outputs {
     /// # Errors
     ///
     /// Returns a message if an output would overwrite it.
-    pub fn spare(&self, input: &Path) -> Result<(), String> {
+    pub(super) fn spare(&self, input: &Path) -> Result<(), String> {
         let read = identity(input);
         match self.0.iter().find(|output| read.is_some() && identity(output) == read) {
             None => Ok(()),
@@ -57,7 +57,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
 /// # Errors
 ///
 /// Fails with a message that contains the file's name.
-pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
+pub(super) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
     put(path, content.as_ref()).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
 }
 

@@ -8,7 +8,7 @@ use crossprof::{UnifiedProfile, export};
 
 /// Formats of a report or a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
+pub(super) enum OutputFormat {
     /// A readable summary of about one screen
     Text,
     /// Markdown, for a pull request
@@ -26,7 +26,7 @@ impl OutputFormat {
     /// # Errors
     ///
     /// Fails with a message for an unknown extension.
-    pub fn of_name(path: &Path) -> Result<OutputFormat, String> {
+    pub(super) fn of_name(path: &Path) -> Result<OutputFormat, String> {
         let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
         Ok(match extension.as_deref() {
             Some("html" | "htm") => OutputFormat::Html,
@@ -47,7 +47,7 @@ impl OutputFormat {
     /// # Errors
     ///
     /// Fails with a message if the format does not support several runs.
-    pub fn of_runs(self, profiles: &[UnifiedProfile]) -> Result<String, String> {
+    pub(super) fn of_runs(self, profiles: &[UnifiedProfile]) -> Result<String, String> {
         Ok(match (self, profiles) {
             (OutputFormat::Json, [only]) => export::json::profile(only),
             (OutputFormat::Json, several) => export::json::profiles(several),
@@ -66,7 +66,7 @@ impl OutputFormat {
     }
 
     /// Renders a comparison and its runs.
-    pub fn of_comparison(self, comparison: &Comparison, subjects: &[Subject]) -> String {
+    pub(super) fn of_comparison(self, comparison: &Comparison, subjects: &[Subject]) -> String {
         match self {
             OutputFormat::Text => export::comparison::text(comparison),
             OutputFormat::Markdown => export::comparison::markdown(comparison),

@@ -25,7 +25,7 @@ impl Watched {
 }
 
 /// Progress over all files of a command, in bytes.
-pub struct Progress {
+pub(super) struct Progress {
     total: Option<u64>,
     done: u64,
     started: Instant,
@@ -40,12 +40,12 @@ enum Shown {
 
 impl Progress {
     /// Creates a progress that shows a bar on the terminal.
-    pub fn bar() -> Progress {
+    pub(super) fn bar() -> Progress {
         Progress::shown(Shown::Bar(None))
     }
 
     /// Creates a progress without a bar. Another thread reads `watched`.
-    pub fn watched(watched: Arc<Watched>) -> Progress {
+    pub(super) fn watched(watched: Arc<Watched>) -> Progress {
         Progress::shown(Shown::Elsewhere(watched))
     }
 
@@ -54,7 +54,7 @@ impl Progress {
     }
 
     /// Starts a new set of files of `total` bytes, if known.
-    pub fn begin(&mut self, total: Option<u64>) {
+    pub(super) fn begin(&mut self, total: Option<u64>) {
         self.end();
         (self.total, self.done, self.started) = (total, 0, Instant::now());
         if let Shown::Elsewhere(watched) = &self.shown {
@@ -64,7 +64,7 @@ impl Progress {
     }
 
     /// Adds `bytes` to the bytes read.
-    pub fn advance(&mut self, bytes: u64) {
+    pub(super) fn advance(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes);
         match &mut self.shown {
             Shown::Elsewhere(watched) => watched.done.store(self.done, Ordering::Relaxed),
@@ -74,7 +74,7 @@ impl Progress {
     }
 
     /// Finishes, and removes the bar before other output is printed.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         if let Shown::Bar(bar) = &mut self.shown
             && let Some(bar) = bar.take()
         {

@@ -13,14 +13,14 @@
 use std::path::{Path, PathBuf};
 
 /// Names of the files. If both exist, the last name takes precedence.
-pub const NAMES: [&str; 2] = ["config.json", "crossprof.json"];
+pub(super) const NAMES: [&str; 2] = ["config.json", "crossprof.json"];
 
 /// Number of folders to search: six from `plugins/profile/<run>` up to the folder of the checkpoint, and one more if there
 /// is a log folder for each step.
 const LEVELS: usize = 7;
 
 /// Returns the folders to search for `profile`, nearest folder first.
-pub fn folders_above(profile: &Path) -> Vec<PathBuf> {
+pub(super) fn folders_above(profile: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let mut folder = profile.parent().map(Path::to_owned);
     while let Some(this) = folder.filter(|_| folders.len() < LEVELS) {

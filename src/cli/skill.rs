@@ -6,10 +6,10 @@ use super::args::{Skill, SkillAction};
 use super::{FAILED, READ, complain, output, print_result};
 
 /// The skill file.
-pub const SKILL: &str = include_str!("skill.md");
+pub(super) const SKILL: &str = include_str!("skill.md");
 
 /// Runs the command and returns the exit status.
-pub fn run(command: &Skill) -> u8 {
+pub(super) fn run(command: &Skill) -> u8 {
     match &command.action {
         SkillAction::Show => print_result(SKILL, READ),
         SkillAction::Install { folder } => match install(folder) {

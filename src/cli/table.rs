@@ -1,7 +1,7 @@
 //! `crossprof table`: prints one table of every run.
 
 mod columns;
-pub mod select;
+pub(super) mod select;
 
 use std::io::IsTerminal;
 
@@ -20,7 +20,7 @@ use super::output::Outputs;
 use super::{DAMAGED, FAILED, READ, area, arguments, complain, print_result, print_text};
 
 /// Reads the inputs, prints the table, and returns the exit status.
-pub fn run(command: &Table) -> u8 {
+pub(super) fn run(command: &Table) -> u8 {
     if let Some(asked) = &command.columns {
         return columns::run(command, asked.0.or(command.table));
     }
@@ -158,7 +158,7 @@ fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) 
 }
 
 /// Rejects a form that the table does not have, because printing another form would be misleading.
-pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
+pub(super) fn known_form(name: TableName, by: &str) -> Result<(), String> {
     let forms = name.forms();
     if by.is_empty() || forms.contains(&by) {
         return Ok(());
@@ -181,7 +181,7 @@ fn known_change(command: &Table) -> Result<(), String> {
 
 /// Rejects sort columns that the table does not have, and filters that do not fit the table, because ignoring either would
 /// be misleading.
-pub fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64) -> Result<(), String> {
+pub(super) fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64) -> Result<(), String> {
     let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
     if keys.is_empty() {
         return Ok(());

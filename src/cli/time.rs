@@ -2,7 +2,7 @@
 
 /// A time from the start of the capture, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Time(pub i64);
+pub(super) struct Time(pub i64);
 
 /// Units, each with its length in picoseconds as a power of ten. A plain number is in microseconds. Longer units come
 /// first.

@@ -33,7 +33,7 @@ const STEP_WIDTH: u32 = 1000;
 const MOST_HEIGHT: u32 = 8_000;
 
 /// Reads the inputs, draws the timeline, and returns the exit status.
-pub fn run(command: &Timeline) -> u8 {
+pub(super) fn run(command: &Timeline) -> u8 {
     match draw(command) {
         Ok(status) => status,
         Err(message) => {
@@ -65,7 +65,7 @@ fn draw(command: &Timeline) -> Result<u8, String> {
 }
 
 /// A picture, or a trace.
-pub struct DrawnTimeline {
+pub(super) struct DrawnTimeline {
     /// Content of the file.
     pub bytes: Vec<u8>,
     /// Length of the longest range in the picture.
@@ -79,7 +79,7 @@ pub struct DrawnTimeline {
 /// # Errors
 ///
 /// Fails with a message if the range or the tracks do not exist, or if a run has no events.
-pub fn drawn(
+pub(super) fn drawn(
     command: &Timeline,
     (session, settings): (&mut Session, &Settings),
     runs: &[u32],
@@ -116,7 +116,7 @@ pub fn drawn(
 }
 
 /// Draws the median step of a run as an SVG, without host threads. `None` if the run has no steps, or if no device ran them.
-pub fn median_step(session: &mut Session, run: u32, settings: &Settings, title: &str) -> Option<String> {
+pub(super) fn median_step(session: &mut Session, run: u32, settings: &Settings, title: &str) -> Option<String> {
     let draw = |context: Context<'_>, kept: &Kept| {
         let range = step_range(context, crossprof::timeline::median_step(context)?)?;
         let arrangement = Arrangement::folding(kept.processes(context), &|process| process.is_host).to_string();

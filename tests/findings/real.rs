@@ -9,7 +9,7 @@ use super::runs::fired;
 use crate::support::{load, samples, xprof};
 
 /// `(file, findings)`.
-pub const EXPECTED: &[(&str, &[&str])] = &[
+pub(super) const EXPECTED: &[(&str, &[&str])] = &[
     // The trace has 100 runs of a program whose operands and results are in host memory (memory space 5 in every copy's
     // layout). 96.6 % of the op time is copy-done, and there is no idle time between steps. These do not fire: compilation
     // (four compilations, 1.5 s, all before the first step), clock skew (the all-reduces of the four chips start within 3 us of

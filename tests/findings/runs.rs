@@ -7,20 +7,20 @@ use crossprof::run::{Run, Settings};
 use crossprof::trace::{Trace, TraceBuilder};
 
 /// Returns the findings that fired, as `severity id`, in order.
-pub fn fired(profile: &UnifiedProfile) -> Vec<String> {
+pub(super) fn fired(profile: &UnifiedProfile) -> Vec<String> {
     let checked = profile.findings.iter().filter(|finding| finding.severity != FindingSeverity::NotChecked);
     checked.map(|finding| format!("{} {}", finding.severity.label(), finding.id)).collect()
 }
 
 /// Returns the verdict of the rule `id` on a synthetic trace.
-pub fn says(trace: Trace, id: &str) -> Verdict {
+pub(super) fn says(trace: Trace, id: &str) -> Verdict {
     let run = Run { trace, ..Run::default() };
     let examined = examine(&run, &Settings::default());
     verdict(&examined.context(&run), id).unwrap()
 }
 
 /// Returns the finding on a synthetic trace. Fails if the rule does not fire.
-pub fn finding(trace: Trace, id: &str) -> Finding {
+pub(super) fn finding(trace: Trace, id: &str) -> Finding {
     match says(trace, id) {
         Verdict::Fires(finding) => *finding,
         other => panic!("{id}: {other:?}"),
@@ -28,7 +28,7 @@ pub fn finding(trace: Trace, id: &str) -> Finding {
 }
 
 /// Builds a GPU trace with a step annotation every 1000 us. `each` adds the events of one step, given its start.
-pub fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
+pub(super) fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     for step in 0..steps {
@@ -39,12 +39,19 @@ pub fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Tr
 }
 
 /// Adds a kernel on the compute stream. The host launches it at `launch`.
-pub fn kernel(b: &mut TraceBuilder, name: &str, launch: i64, start: i64, duration: i64) {
+pub(super) fn kernel(b: &mut TraceBuilder, name: &str, launch: i64, start: i64, duration: i64) {
     op(b, ("/device:GPU:0", "Stream #7(Compute)"), name, launch, start, duration);
 }
 
 /// Adds an op on any line, launched at `launch`.
-pub fn op(b: &mut TraceBuilder, (plane, line): (&str, &str), name: &str, launch: i64, start: i64, duration: i64) {
+pub(super) fn op(
+    b: &mut TraceBuilder,
+    (plane, line): (&str, &str),
+    name: &str,
+    launch: i64,
+    start: i64,
+    duration: i64,
+) {
     let host = b.line("/host:CPU", "launcher");
     let device = b.line(plane, line);
     let id = i64::try_from(b.trace_mut().events.len()).unwrap();
@@ -53,7 +60,7 @@ pub fn op(b: &mut TraceBuilder, (plane, line): (&str, &str), name: &str, launch:
 }
 
 /// Builds a TPU trace with a module run every 1000 us. `each` adds the ops of one run, given its start.
-pub fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
+pub(super) fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
     let mut b = TraceBuilder::new();
     let modules = b.line("/device:TPU:0", "XLA Modules");
     for step in 0..steps {
@@ -65,6 +72,6 @@ pub fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Tr
 
 /// Builds 12 steps of 1000 us in which one kernel runs for `busy` and the next one is launched at the start of the next
 /// step.
-pub fn host_bound(busy: i64) -> Trace {
+pub(super) fn host_bound(busy: i64) -> Trace {
     gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, busy))
 }

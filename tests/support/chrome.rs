@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// A trace under construction. Times are in picoseconds.
-pub struct ChromeTrace {
+pub(crate) struct ChromeTrace {
     text: String,
     /// State of the random generator that makes durations look measured. The first state is fixed, so that every run
     /// writes the same trace.
@@ -11,26 +11,33 @@ pub struct ChromeTrace {
 }
 
 impl ChromeTrace {
-    pub fn new() -> ChromeTrace {
+    pub(crate) fn new() -> ChromeTrace {
         let head = r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":["#;
         ChromeTrace { text: head.to_owned(), random: 0x2545_f491_4f6c_dd1d }
     }
 
-    pub fn process(&mut self, pid: u32, name: &str) {
+    pub(crate) fn process(&mut self, pid: u32, name: &str) {
         let _ = write!(
             self.text,
             r#"{{"ph":"M","pid":{pid},"name":"process_name","args":{{"name":"{name}"}}}},{{"ph":"M","pid":{pid},"name":"process_sort_index","args":{{"sort_index":{pid}}}}},"#
         );
     }
 
-    pub fn thread(&mut self, pid: u32, tid: u32, name: &str) {
+    pub(crate) fn thread(&mut self, pid: u32, tid: u32, name: &str) {
         let _ = write!(
             self.text,
             r#"{{"ph":"M","pid":{pid},"tid":{tid},"name":"thread_name","args":{{"name":"{name}"}}}},"#
         );
     }
 
-    pub fn event(&mut self, (pid, tid): (u32, u32), name: &str, start_ps: u64, length_ps: u64, args: &[(&str, &str)]) {
+    pub(crate) fn event(
+        &mut self,
+        (pid, tid): (u32, u32),
+        name: &str,
+        start_ps: u64,
+        length_ps: u64,
+        args: &[(&str, &str)],
+    ) {
         let (ts, dur) = (microseconds(start_ps), microseconds(length_ps));
         let _ = write!(self.text, r#"{{"ph":"X","pid":{pid},"tid":{tid},"ts":{ts},"dur":{dur},"name":"{name}""#);
         if !args.is_empty() {
@@ -45,7 +52,7 @@ impl ChromeTrace {
     }
 
     /// Returns `mean` with a spread of `percent` to both sides, in whole nanoseconds.
-    pub fn jitter(&mut self, mean_ps: u64, percent: u64) -> u64 {
+    pub(crate) fn jitter(&mut self, mean_ps: u64, percent: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -54,7 +61,7 @@ impl ChromeTrace {
         value / 1000 * 1000
     }
 
-    pub fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         self.text.push_str("{}]}");
         self.text
     }

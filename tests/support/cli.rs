@@ -4,22 +4,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Runs crossprof in `folder`.
-pub fn crossprof(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn crossprof(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crossprof")).args(arguments).current_dir(folder).output().expect("the tool starts")
 }
 
 /// Returns the standard output of a process.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
 }
 
 /// Returns the standard error of a process.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Creates an empty folder for one test of a group.
-pub fn scratch(group: &str, name: &str) -> PathBuf {
+pub(crate) fn scratch(group: &str, name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(group).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a scratch folder");

@@ -10,17 +10,17 @@
 
 use super::chrome::ChromeTrace;
 
-pub const DEVICES: usize = 2;
-pub const STEPS: u64 = 10;
+pub(crate) const DEVICES: usize = 2;
+pub(crate) const STEPS: u64 = 10;
 const LAYERS: usize = 4;
 const US: u64 = 1_000_000;
 
 /// Size of every batch.
-pub const BATCH_BYTES: u64 = 16_777_216;
+pub(crate) const BATCH_BYTES: u64 = 16_777_216;
 
 /// Known facts about the trace. Times are in picoseconds.
 #[derive(Default)]
-pub struct Truth {
+pub(crate) struct Truth {
     pub ops: u64,
     /// Busy time of each device: the union over its streams.
     pub busy: [u64; DEVICES],
@@ -74,7 +74,7 @@ impl Writer {
 }
 
 /// Returns the trace as text, and its known facts.
-pub fn trace() -> (String, Truth) {
+pub(crate) fn trace() -> (String, Truth) {
     let mut w = Writer {
         json: ChromeTrace::new(),
         truth: Truth::default(),

@@ -1,12 +1,12 @@
 //! Shared code of the integration tests: finds profiles, loads them, and writes traces with known content.
 
-pub mod chrome;
-pub mod cli;
-pub mod gpu;
-pub mod samples;
-pub mod seven_steps;
-pub mod tpu;
-pub mod xprof;
+pub(crate) mod chrome;
+pub(crate) mod cli;
+pub(crate) mod gpu;
+pub(crate) mod samples;
+pub(crate) mod seven_steps;
+pub(crate) mod tpu;
+pub(crate) mod xprof;
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crossprof::trace::Trace;
 use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 
 /// Returns a session that has read one file.
-pub fn open(path: &str, bytes: &[u8]) -> Session {
+pub(crate) fn open(path: &str, bytes: &[u8]) -> Session {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
     session.push(file, bytes);
@@ -26,7 +26,7 @@ pub fn open(path: &str, bytes: &[u8]) -> Session {
 }
 
 /// Pushes one file in chunks of `chunk` bytes. Returns its result, and the reports of its runs.
-pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
+pub(crate) fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
     for part in bytes.chunks(chunk.max(1)) {
@@ -37,7 +37,7 @@ pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<
 }
 
 /// Pushes one file at once. Returns its result, and the reports of its runs under these settings.
-pub fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileResult, Vec<UnifiedProfile>) {
+pub(crate) fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
     session.push(file, bytes);
@@ -46,17 +46,17 @@ pub fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileResult, 
 }
 
 /// Pushes one file at once.
-pub fn load(path: &str, bytes: &[u8]) -> (FileResult, Vec<UnifiedProfile>) {
+pub(crate) fn load(path: &str, bytes: &[u8]) -> (FileResult, Vec<UnifiedProfile>) {
     load_chunked(path, bytes, usize::MAX)
 }
 
 /// Returns the reports of all runs, with default settings.
-pub fn reports(session: &mut Session) -> Vec<UnifiedProfile> {
+pub(crate) fn reports(session: &mut Session) -> Vec<UnifiedProfile> {
     session.runs().iter().filter_map(|run| session.report(run.index, &Settings::default())).collect()
 }
 
 /// Returns the events of an xplane file or a trace JSON, compressed or not.
-pub fn decode(path: &Path) -> Trace {
+pub(crate) fn decode(path: &Path) -> Trace {
     let name = path.to_string_lossy();
     let stored = std::fs::read(path).expect("a readable sample");
     let plain = if name.ends_with(".gz") { gunzip(&stored) } else { stored };
@@ -69,14 +69,14 @@ pub fn decode(path: &Path) -> Trace {
 }
 
 /// Returns the events of a trace JSON.
-pub fn decode_json(text: &[u8]) -> Trace {
+pub(crate) fn decode_json(text: &[u8]) -> Trace {
     let mut decoder = ChromeJsonDecoder::new("a.trace.json");
     decoder.push(text).expect("a trace JSON");
     decoder.finish().expect("a trace JSON")
 }
 
 /// Compresses bytes to a gzip stream.
-pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(9));
     encoder.write_all(bytes).expect("writing to memory");
@@ -84,7 +84,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the content of a gzip stream.
-pub fn gunzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gunzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Read;
     let mut plain = Vec::new();
     flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("a whole gzip stream");

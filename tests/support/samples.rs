@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 /// Returns the repository's root.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Returns the folder of real profiles: `$CROSSPROF_TRACES`, or next to the repository. Tests that use it are marked
 /// `#[ignore = "reads real profiles"]`. Such tests run only if requested, and then fail without the profiles.
-pub fn traces() -> PathBuf {
+pub(crate) fn traces() -> PathBuf {
     let is_asked_for = std::env::args().any(|word| word == "--ignored" || word == "--include-ignored");
     assert!(is_asked_for, "a test of real profiles needs #[ignore = \"reads real profiles\"]");
     let folder = std::env::var_os("CROSSPROF_TRACES").map_or_else(|| root().join("../shared/traces"), PathBuf::from);
@@ -19,7 +19,7 @@ pub fn traces() -> PathBuf {
 
 /// Returns the real profile at `path`, relative to the folder of real profiles. Profilers name files after hosts, and `*`
 /// stands for the name of a host, as in `mi300x-8gpu-conv/*.xplane.pb`.
-pub fn real(path: &str) -> PathBuf {
+pub(crate) fn real(path: &str) -> PathBuf {
     let Some((folder, suffix)) = path.split_once("/*") else {
         let file = traces().join(path);
         assert!(file.is_file(), "there is no {}", file.display());
@@ -31,19 +31,19 @@ pub fn real(path: &str) -> PathBuf {
 }
 
 /// Returns the input at `path` below the folder of cases, which is next to the folder of real profiles.
-pub fn case(path: &str) -> PathBuf {
+pub(crate) fn case(path: &str) -> PathBuf {
     let file = traces().join("../cases").join(path);
     assert!(file.is_file(), "there is no {}", file.display());
     file
 }
 
 /// Returns the content of a real profile.
-pub fn real_bytes(path: &str) -> Vec<u8> {
+pub(crate) fn real_bytes(path: &str) -> Vec<u8> {
     std::fs::read(real(path)).expect("a readable sample")
 }
 
 /// Returns all files below `folder` whose names end with one of `suffixes`, sorted.
-pub fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder) else { return found };
     for entry in entries.flatten() {
@@ -59,7 +59,7 @@ pub fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
 }
 
 /// Returns the project's own profiles: fixtures of the tests, and examples of the page.
-pub fn own() -> Vec<PathBuf> {
+pub(crate) fn own() -> Vec<PathBuf> {
     let suffixes = [".xplane.pb", ".xplane.pb.gz", ".trace.json.gz"];
     let mut found = files(&root().join("tests/data"), &suffixes);
     found.extend(files(&root().join("www/assets/examples"), &suffixes));

@@ -25,7 +25,7 @@ const OPS: [(&str, u64); 8] = [
 ];
 
 /// Returns the trace as JSON.
-pub fn trace() -> String {
+pub(crate) fn trace() -> String {
     let mut json = ChromeTrace::new();
     let (stream, python) = ((1, 7), (701, 1));
     json.process(stream.0, "/device:GPU:0");

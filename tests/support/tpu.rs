@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 
 use super::chrome::ChromeTrace;
 
-pub const DEVICES: usize = 4;
-pub const STEPS: u64 = 8;
+pub(crate) const DEVICES: usize = 4;
+pub(crate) const STEPS: u64 = 8;
 const LAYERS: usize = 6;
 const MS: u64 = 1_000_000_000;
 const US: u64 = 1_000_000;
 
 /// Known facts about the trace. Times are in picoseconds.
 #[derive(Default)]
-pub struct Truth {
+pub(crate) struct Truth {
     pub ops: u64,
     pub busy: [u64; DEVICES],
     pub span: [u64; DEVICES],
@@ -102,7 +102,7 @@ fn model() -> Vec<Op> {
 }
 
 /// Returns the trace as text, and its known facts.
-pub fn trace() -> (String, Truth) {
+pub(crate) fn trace() -> (String, Truth) {
     let mut json = ChromeTrace::new();
     let mut truth = Truth::default();
     let pid = |device: usize| 3 + 8 * device as u32;

@@ -4,7 +4,7 @@ use crate::{Result, process};
 use std::process::Command;
 
 /// Installs packages. `need` names their purpose in the message for machines without apt-get.
-pub fn install(need: &str, packages: &[&str]) -> Result {
+pub(crate) fn install(need: &str, packages: &[&str]) -> Result {
     let list = packages.join(" ");
     if process::which("apt-get").is_none() {
         return Err(format!("{need} is missing: install it with this system's package manager (on Debian: {list})."));
@@ -36,6 +36,6 @@ pub fn install(need: &str, packages: &[&str]) -> Result {
 }
 
 /// Returns true if this process may install packages without sudo.
-pub fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id == "0")
 }

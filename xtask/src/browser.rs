@@ -6,29 +6,29 @@ use std::path::PathBuf;
 const BROWSERS: [&str; 5] = ["chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome"];
 
 /// Returns the browser: $CHROME, the browser on PATH, or Debian's browser, which is installed if needed.
-pub fn chromium() -> Result<PathBuf> {
+pub(crate) fn chromium() -> Result<PathBuf> {
     find("CHROME", &BROWSERS, "A Chromium browser", "chromium")
 }
 
 /// Returns the browser's driver: $CHROMEDRIVER, the driver on PATH, or Debian's driver, which is installed if needed.
-pub fn driver() -> Result<PathBuf> {
+pub(crate) fn driver() -> Result<PathBuf> {
     find("CHROMEDRIVER", &["chromedriver"], "ChromeDriver", "chromium-driver")
 }
 
 /// Returns Firefox: $FIREFOX, the browser on PATH, or Debian's browser, which is installed if needed.
-pub fn firefox() -> Result<PathBuf> {
+pub(crate) fn firefox() -> Result<PathBuf> {
     find("FIREFOX", &["firefox-esr", "firefox"], "Firefox", "firefox-esr")
 }
 
 /// Returns the driver of WebKitGTK, which includes its browser: $WEBKIT_DRIVER, the driver on PATH, or Debian's driver,
 /// which is installed if needed.
-pub fn webkit_driver() -> Result<PathBuf> {
+pub(crate) fn webkit_driver() -> Result<PathBuf> {
     find("WEBKIT_DRIVER", &["WebKitWebDriver"], "WebKit's driver", "webkit2gtk-driver")
 }
 
 /// Returns the virtual screen that WebKitGTK needs: $XVFB, the program on PATH, or Debian's program, which is installed
 /// if needed.
-pub fn xvfb() -> Result<PathBuf> {
+pub(crate) fn xvfb() -> Result<PathBuf> {
     find("XVFB", &["Xvfb"], "Xvfb", "xvfb")
 }
 

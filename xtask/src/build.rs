@@ -10,7 +10,7 @@ mod bundle;
 mod finish;
 mod names;
 mod order;
-pub mod size;
+pub(crate) mod size;
 mod steps;
 
 use crate::tools::WasmOpt;
@@ -18,11 +18,11 @@ use crate::{Result, cache, sources, toolchain};
 use std::path::PathBuf;
 use steps::Steps;
 
-pub use bundle::{bindgen, target};
+pub(crate) use bundle::{bindgen, target};
 
 /// Variant of the page's build.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
+pub(crate) enum Variant {
     /// Published code: small and fast. The build takes minutes.
     Release,
     /// Code for development, which builds quickly but runs several times slower.
@@ -39,7 +39,7 @@ impl Variant {
     }
 
     /// Removes `--quick` or `--release` from the words of a command line, and returns the variant.
-    pub fn take(words: &mut Vec<String>, default: Variant) -> Variant {
+    pub(crate) fn take(words: &mut Vec<String>, default: Variant) -> Variant {
         let mut variant = default;
         words.retain(|word| {
             match word.as_str() {
@@ -76,7 +76,7 @@ impl Variant {
 }
 
 /// `cargo xtask build [--quick]`
-pub fn command(words: &[String]) -> Result {
+pub(crate) fn command(words: &[String]) -> Result {
     let mut words = words.to_vec();
     let variant = Variant::take(&mut words, Variant::Release);
     if let Some(word) = words.first() {
@@ -87,12 +87,12 @@ pub fn command(words: &[String]) -> Result {
 }
 
 /// Returns the folder of the built page.
-pub fn dist() -> PathBuf {
+pub(crate) fn dist() -> PathBuf {
     cache::repository().join("dist")
 }
 
 /// Builds the page, unless dist/ already contains it.
-pub fn page(variant: Variant) -> Result<PathBuf> {
+pub(crate) fn page(variant: Variant) -> Result<PathBuf> {
     let dist = dist();
     let id = variant.build_id()?;
     let marker = dist.join("build-id.txt");

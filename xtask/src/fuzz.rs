@@ -8,7 +8,7 @@ use std::process::Command;
 const CHECK_SECONDS: &str = "30";
 
 /// `cargo xtask fuzz [--seconds N] [--seed N] | --replay FILE... | --write-corpus FOLDER`
-pub fn command(words: &[String]) -> Result {
+pub(crate) fn command(words: &[String]) -> Result {
     let mut cargo = Command::new(toolchain::own_cargo());
     cargo.args(["run", "--locked", "--quiet", "--package", "fuzzing"]).current_dir(cache::repository());
     // The profile of tests has overflow checks and is fast enough.
@@ -16,6 +16,6 @@ pub fn command(words: &[String]) -> Result {
 }
 
 /// Runs the program in `folder` for a short time, with the same cases each time.
-pub fn check(folder: &Path) -> Result {
+pub(crate) fn check(folder: &Path) -> Result {
     process::run(Command::new(folder.join("fuzz")).args(["--seconds", CHECK_SECONDS]).current_dir(cache::repository()))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Returns Node.js. Installs it if it is missing.
-pub fn node() -> Result<PathBuf> {
+pub(crate) fn node() -> Result<PathBuf> {
     if let Some(node) = process::which("node") {
         return Ok(node);
     }
@@ -14,7 +14,7 @@ pub fn node() -> Result<PathBuf> {
 }
 
 /// Returns the folder of this version of an npm package. Installs it if it is missing.
-pub fn package(name: &str, version: &str) -> Result<PathBuf> {
+pub(crate) fn package(name: &str, version: &str) -> Result<PathBuf> {
     node()?;
     let prefix = cache::folder("npm")?.join(format!("{name}-{version}"));
     let folder = prefix.join("node_modules").join(name);
@@ -54,7 +54,7 @@ fn version(package: &str) -> Result<String> {
 }
 
 /// Returns a Node.js command that finds these packages of tests/end2end/package.json, for the scripts in that folder.
-pub fn with_packages(names: &[&str]) -> Result<Command> {
+pub(crate) fn with_packages(names: &[&str]) -> Result<Command> {
     let mut folders = Vec::new();
     for name in names {
         folders.extend(package(name, &version(name)?)?.parent().map(PathBuf::from));
@@ -67,7 +67,7 @@ pub fn with_packages(names: &[&str]) -> Result<Command> {
 
 /// Returns a Node.js command with playwright-core, axe-core and the browser in its environment, for the scripts of
 /// tests/end2end.
-pub fn playwright() -> Result<Command> {
+pub(crate) fn playwright() -> Result<Command> {
     let mut command = with_packages(&["playwright-core", "axe-core"])?;
     command.env("CHROME", crate::browser::chromium()?);
     Ok(command)

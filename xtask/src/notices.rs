@@ -36,7 +36,7 @@ const PROGRAMS: [(char, &[&str]); 3] = [
 ];
 
 /// `cargo xtask notices`: writes the file.
-pub fn command(words: &[String]) -> Result {
+pub(crate) fn command(words: &[String]) -> Result {
     if let Some(word) = words.first() {
         return Err(format!("`notices` has no option {word:?}."));
     }
@@ -47,7 +47,7 @@ pub fn command(words: &[String]) -> Result {
 }
 
 /// Fails if the file is out of date.
-pub fn check() -> Result {
+pub(crate) fn check() -> Result {
     let kept = cache::read(&cache::repository().join(FILE))?;
     if kept == text()? { Ok(()) } else { Err(format!("{FILE} is not that of Cargo.lock: run `cargo xtask notices`.")) }
 }

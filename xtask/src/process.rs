@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Finds a program with this name on PATH.
-pub fn which(name: &str) -> Option<PathBuf> {
+pub(crate) fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_program(file))
 }
@@ -23,14 +23,14 @@ fn is_program(file: &Path) -> bool {
 }
 
 /// Returns PATH, with these folders in front.
-pub fn path_with(first: &[PathBuf]) -> Result<std::ffi::OsString> {
+pub(crate) fn path_with(first: &[PathBuf]) -> Result<std::ffi::OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = first.iter().cloned().chain(std::env::split_paths(&path));
     std::env::join_paths(folders).map_err(|error| format!("PATH cannot be extended: {error}"))
 }
 
 /// Runs a program that prints to the terminal. An exit status other than 0 is an error.
-pub fn run(command: &mut Command) -> Result {
+pub(crate) fn run(command: &mut Command) -> Result {
     let name = line(command);
     eprintln!("$ {name}");
     let status = command.status().map_err(|error| format!("`{name}` did not start: {error}"))?;
@@ -38,7 +38,7 @@ pub fn run(command: &mut Command) -> Result {
 }
 
 /// Runs a program and returns its trimmed standard output.
-pub fn output(command: &mut Command) -> Result<String> {
+pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = line(command);
     let done = command.stdin(Stdio::null()).output().map_err(|error| format!("`{name}` did not start: {error}"))?;
     if done.status.success() {
@@ -50,7 +50,7 @@ pub fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Runs a program and returns its standard error. If the program fails, the error contains it.
-pub fn said(command: &mut Command) -> Result<String> {
+pub(crate) fn said(command: &mut Command) -> Result<String> {
     let name = line(command);
     eprintln!("$ {name}");
     let done = command.stdin(Stdio::null()).output().map_err(|error| format!("`{name}` did not start: {error}"))?;
@@ -59,7 +59,7 @@ pub fn said(command: &mut Command) -> Result<String> {
 }
 
 /// Returns true if a program starts and succeeds.
-pub fn works(command: &mut Command) -> bool {
+pub(crate) fn works(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -69,7 +69,7 @@ pub fn works(command: &mut Command) -> bool {
 }
 
 /// Waits for a program until the deadline, then kills it. Returns true if it succeeded in time.
-pub fn wait_until(child: &mut Child, deadline: Instant) -> bool {
+pub(crate) fn wait_until(child: &mut Child, deadline: Instant) -> bool {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return status.success(),

@@ -83,7 +83,7 @@ struct Hit {
 }
 
 /// Fails if a tracked file contains one of the phrases.
-pub fn check() -> Result {
+pub(crate) fn check() -> Result {
     let list =
         process::output(Command::new("git").args(["ls-files", "*.md", "*.rs"]).current_dir(cache::repository()))?;
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();

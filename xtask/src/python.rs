@@ -45,7 +45,7 @@ const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
 /// `cargo xtask wheel [--page DIR]`: builds the wheel for this machine in target/wheels. The wheel contains the page in
 /// DIR, or a page that is built first. On Linux it is linked against glibc 2.28, so that it also runs on Ubuntu 20.04
 /// and RHEL 8.
-pub fn command(words: &[String]) -> Result {
+pub(crate) fn command(words: &[String]) -> Result {
     let page = match words {
         [] => build::page(Variant::Release)?,
         [flag, folder] if flag == "--page" => built_page(Path::new(folder))?,
@@ -72,7 +72,7 @@ fn built_page(folder: &Path) -> Result<PathBuf> {
 }
 
 /// Builds a wheel, installs it with the newest JAX and with a version that is one year older, and runs its tests with both.
-pub fn check() -> Result {
+pub(crate) fn check() -> Result {
     let environments = [Environment::find("new", NEW)?, Environment::find("old", OLD)?];
     let [newest, _] = &environments;
     // This profile compiles much faster, and does not embed the page.
@@ -81,7 +81,7 @@ pub fn check() -> Result {
 }
 
 /// Runs the tests that write lakes with Ray and with Spark. Spark needs Java.
-pub fn engines() -> Result {
+pub(crate) fn engines() -> Result {
     let environment = Environment::find("engines", ENGINES)?;
     let wheel = wheel(&environment, "dev", None, &cache::target().join("wheels/test"))?;
     tests(&environment, &wheel, "tests/test_engines.py")

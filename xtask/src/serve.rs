@@ -14,7 +14,7 @@ const PORT: u16 = 8080;
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// `cargo xtask serve [--port N] [--release]`
-pub fn command(words: &[String]) -> Result {
+pub(crate) fn command(words: &[String]) -> Result {
     let mut words = words.to_vec();
     let variant = Variant::take(&mut words, Variant::Quick);
     let port = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {

@@ -25,7 +25,7 @@ const SOURCES: [&str; 13] = [
 ];
 
 /// Returns twelve hexadecimal digits that identify the sources and the build variant.
-pub fn build_id(variant: &str) -> Result<String> {
+pub(crate) fn build_id(variant: &str) -> Result<String> {
     let root = cache::repository();
     let mut files = Vec::new();
     for name in SOURCES.iter().chain(["xtask/src/build.rs", "xtask/src/build"].iter()) {
@@ -45,7 +45,7 @@ pub fn build_id(variant: &str) -> Result<String> {
 }
 
 /// Returns twelve hexadecimal digits that identify some bytes.
-pub fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
@@ -54,7 +54,7 @@ fn hexadecimal(digest: &[u8]) -> String {
 }
 
 /// Returns the files below a path with this extension, in order.
-pub fn with_extension(path: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+pub(crate) fn with_extension(path: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(path, &mut files)?;
     files.retain(|file| file.extension().is_some_and(|it| it == extension));
@@ -63,7 +63,7 @@ pub fn with_extension(path: &Path, extension: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// Collects every file below a path. Collects nothing if the path does not exist.
-pub fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result {
+pub(crate) fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result {
     if path.is_file() {
         into.push(path.to_owned());
         return Ok(());

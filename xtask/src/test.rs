@@ -29,7 +29,7 @@ impl Request {
 }
 
 /// `cargo xtask test [--require-traces] [CHECK...]`
-pub fn command(words: &[String]) -> Result {
+pub(crate) fn command(words: &[String]) -> Result {
     let request = Request::read(words)?;
     let mut run =
         checks::Run { real: real::Profiles::find(request.require_traces), skipped: Vec::new(), absent: Vec::new() };

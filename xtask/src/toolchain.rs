@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The target triple of the page and its worker.
-pub const TARGET: &str = "wasm32-unknown-unknown";
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Time limit for rustup to fetch the target. An unreachable server may never answer.
 const RUSTUP_SECONDS: u64 = 90;
@@ -19,7 +19,7 @@ const DEBIAN_SCRIPT: &str = include_str!("../debian-wasm32.sh");
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
 /// A toolchain that builds for wasm32.
-pub enum Toolchain {
+pub(crate) enum Toolchain {
     /// The toolchain that runs this program.
     Own,
     /// Debian's compiler. The folder contains `bin/` and a system root with the wasm32 libraries.
@@ -28,7 +28,7 @@ pub enum Toolchain {
 
 impl Toolchain {
     /// Sets this toolchain for a command and for any cargo that the command starts.
-    pub fn apply(&self, command: &mut Command, more_path: &[PathBuf]) -> Result {
+    pub(crate) fn apply(&self, command: &mut Command, more_path: &[PathBuf]) -> Result {
         let mut folders = more_path.to_vec();
         if let Toolchain::Debian(root) = self {
             folders.insert(0, root.join("bin"));
@@ -42,7 +42,7 @@ impl Toolchain {
     }
 
     /// Returns a command for this toolchain's cargo.
-    pub fn cargo(&self) -> Result<Command> {
+    pub(crate) fn cargo(&self) -> Result<Command> {
         let mut command = match self {
             Toolchain::Own => Command::new(own_cargo()),
             Toolchain::Debian(root) => Command::new(root.join("bin/cargo")),
@@ -53,18 +53,18 @@ impl Toolchain {
     }
 
     /// Returns true if this toolchain has clippy for wasm32.
-    pub fn has_clippy(&self) -> bool {
+    pub(crate) fn has_clippy(&self) -> bool {
         matches!(self, Toolchain::Own)
     }
 }
 
 /// Returns the path of the cargo that belongs to the toolchain that runs this program.
-pub fn own_cargo() -> std::ffi::OsString {
+pub(crate) fn own_cargo() -> std::ffi::OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// A search for the toolchain that continues while other tools are installed.
-pub enum Search {
+pub(crate) enum Search {
     Found(Toolchain),
     Rustup(Child, Instant),
     Failed,
@@ -72,7 +72,7 @@ pub enum Search {
 
 impl Search {
     /// Looks for a toolchain. If none is installed, requests the target from rustup.
-    pub fn start() -> Result<Self> {
+    pub(crate) fn start() -> Result<Self> {
         let wish = std::env::var("CROSSPROF_WASM_TOOLCHAIN").unwrap_or_default();
         if wish != "debian" && own_has_target() {
             return Ok(Search::Found(Toolchain::Own));
@@ -99,7 +99,7 @@ impl Search {
     }
 
     /// Returns the toolchain. If rustup failed, sets up Debian's.
-    pub fn finish(self) -> Result<Toolchain> {
+    pub(crate) fn finish(self) -> Result<Toolchain> {
         match self {
             Search::Found(toolchain) => return Ok(toolchain),
             Search::Rustup(mut child, deadline) => {
@@ -115,7 +115,7 @@ impl Search {
 }
 
 /// Finds the toolchain, or sets it up.
-pub fn find() -> Result<Toolchain> {
+pub(crate) fn find() -> Result<Toolchain> {
     Search::start()?.finish()
 }
 

@@ -9,16 +9,16 @@ use std::process::Command;
 const BINARYEN: &str = "132.0.0";
 
 /// The program that optimises WebAssembly for size and speed.
-pub struct WasmOpt(PathBuf);
+pub(crate) struct WasmOpt(PathBuf);
 
 impl WasmOpt {
     /// Finds wasm-opt, and installs it if it is missing.
-    pub fn find() -> Result<WasmOpt> {
+    pub(crate) fn find() -> Result<WasmOpt> {
         Ok(WasmOpt(node::package("binaryen", BINARYEN)?.join("bin/wasm-opt")))
     }
 
     /// Optimises a program.
-    pub fn run(&self, program: &Path, arguments: &[String]) -> Result {
+    pub(crate) fn run(&self, program: &Path, arguments: &[String]) -> Result {
         let output = program.with_extension("optimised");
         process::run(Command::new(&self.0).arg("--output").arg(&output).args(arguments).arg(program))?;
         std::fs::rename(&output, program).map_err(|error| format!("{} cannot be replaced: {error}", program.display()))
@@ -26,7 +26,7 @@ impl WasmOpt {
 }
 
 /// `cargo xtask setup`: installs everything that the other commands need.
-pub fn setup() -> Result {
+pub(crate) fn setup() -> Result {
     // rustup can wait for its server while the tools compile.
     let search = Search::start()?;
     wasm_bindgen()?;
@@ -52,7 +52,7 @@ pub fn setup() -> Result {
 }
 
 /// Returns the folder of wasm-bindgen and its test runner, in the version from Cargo.lock.
-pub fn wasm_bindgen() -> Result<PathBuf> {
+pub(crate) fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
     // Builds without --locked, because wasm-bindgen's own lock file names a crate that some registries no longer have.
     // The test runner needs no encryption, because it connects only to the browser's driver on this machine.

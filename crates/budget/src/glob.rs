@@ -30,7 +30,7 @@ pub fn fits(pattern: &str, text: &str) -> bool {
 }
 
 /// Returns the literal parts of a pattern between wildcards and slashes.
-pub fn literals(pattern: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn literals(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split(['*', '?', '/']).filter(|piece| !piece.is_empty())
 }
 

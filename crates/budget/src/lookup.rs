@@ -31,7 +31,7 @@ const NAMED: usize = 6;
 
 /// A value that a path leads to.
 #[derive(Clone, Debug)]
-pub struct Hit<'a> {
+pub(crate) struct Hit<'a> {
     /// Exact path of this value. In another profile, the same path leads to the value with the same name.
     pub path: Path,
     /// The value.
@@ -40,7 +40,7 @@ pub struct Hit<'a> {
 
 /// A place at which a path leads nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
+pub(crate) struct Lack {
     /// Path up to the absent part.
     pub path: Path,
     /// Reason why there is no number, as a sentence.
@@ -49,7 +49,7 @@ pub struct Lack {
 
 /// All results of following a path.
 #[derive(Clone, Debug, Default)]
-pub struct Reached<'a> {
+pub(crate) struct Reached<'a> {
     /// Values found, in the profile's order.
     pub hits: Vec<Hit<'a>>,
     /// Places without a value.
@@ -57,7 +57,7 @@ pub struct Reached<'a> {
 }
 
 /// Follows `path` through `profile`, the document of [`export::json::profile`].
-pub fn find<'a>(profile: &'a Value, path: &Path) -> Reached<'a> {
+pub(crate) fn find<'a>(profile: &'a Value, path: &Path) -> Reached<'a> {
     let mut found = Reached { hits: vec![Hit { path: Path::default(), value: profile }], lacks: Vec::new() };
     for part in &path.parts {
         for hit in std::mem::take(&mut found.hits) {

@@ -26,7 +26,7 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Compares `value` with `bound`.
-    pub fn new(
+    pub(crate) fn new(
         limit: &Limit,
         path: String,
         [value, bound]: [f64; 2],

@@ -8,7 +8,7 @@ const PART: usize = 3;
 
 /// Returns the paths in `known` that are nearest to `path`, if any are close. Selectors of list entries and keys of
 /// maps are ignored.
-pub fn paths(path: &Path, known: &[Path]) -> Vec<String> {
+pub(crate) fn paths(path: &Path, known: &[Path]) -> Vec<String> {
     let names = |path: &Path| -> Vec<Option<String>> {
         let name = |part: &PathPart| match part {
             PathPart::Key(name) => Some(Some(name.clone())),

@@ -23,7 +23,7 @@ const ENDINGS: &[(&str, &str)] = &[
 
 /// Returns the unit in a field's name. `None` for counts and numbers without a unit. Considers only whole words of the name:
 /// `gaps_under_10us` is a count of gaps.
-pub fn of_field(name: &str) -> Option<Unit> {
+pub(crate) fn of_field(name: &str) -> Option<Unit> {
     let fits = |ending: &str| name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
     ENDINGS.iter().find(|(ending, _)| fits(ending)).and_then(|(_, symbol)| Unit::named(symbol))
 }
@@ -44,7 +44,7 @@ fn show_in(unit: Unit, value: f64) -> String {
 }
 
 /// Formats a field's number with its unit, if it has one.
-pub fn show(value: f64, unit: Option<Unit>) -> String {
+pub(crate) fn show(value: f64, unit: Option<Unit>) -> String {
     match unit {
         Some(unit) => show_in(unit, value),
         None if is_whole(value) => format::full(value),
@@ -53,13 +53,13 @@ pub fn show(value: f64, unit: Option<Unit>) -> String {
 }
 
 /// Formats a value with all digits, in the field's own unit.
-pub fn show_exactly(value: f64, unit: Option<Unit>) -> String {
+pub(crate) fn show_exactly(value: f64, unit: Option<Unit>) -> String {
     let digits = format::full(value);
     unit.map_or_else(|| digits.clone(), |unit| format!("{digits} {}", unit.symbol))
 }
 
 /// Formats two numbers. Uses all digits if their short forms are identical.
-pub fn show_apart(a: f64, b: f64, unit: Option<Unit>) -> (String, String) {
+pub(crate) fn show_apart(a: f64, b: f64, unit: Option<Unit>) -> (String, String) {
     let short = (show(a, unit), show(b, unit));
     if a != b && short.0 == short.1 { (show_exactly(a, unit), show_exactly(b, unit)) } else { short }
 }

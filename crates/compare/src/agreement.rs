@@ -3,7 +3,7 @@
 use super::{FairnessStatus, Subject};
 
 /// Returns the names of the runs without a value, for use in a sentence.
-pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
+pub(crate) fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
     let names: Vec<String> = subjects.iter().zip(values).filter_map(without).collect();
     match names.len() {
@@ -14,7 +14,7 @@ pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
 }
 
 /// Compares the values of the runs. If two values differ, the result is `Differs`, even if a third run has no value.
-pub fn status(values: &[Option<String>]) -> FairnessStatus {
+pub(crate) fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();
     match (known.any(|value| Some(value) != first), values.iter().any(Option::is_none)) {

@@ -24,7 +24,7 @@ const FENCE: f64 = 3.0;
 
 /// Returns the time of all steps of a run's captures. Returns `None` if the profile has no steps,
 /// or does not list them.
-pub fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
+pub(crate) fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
     let mut time = CaptureTime { run: run as u32, ..CaptureTime::default() };
     let (mut sum_us, mut typical_us) = (0.0, 0.0);
     for profile in subject.captures() {

@@ -7,7 +7,7 @@ use report::CommunicationKind;
 
 /// Returns the kinds of collectives of all runs, sorted by time, largest first. Counts cover each
 /// run's window.
-pub fn collectives(subjects: &[Subject]) -> Vec<CollectiveChange> {
+pub(crate) fn collectives(subjects: &[Subject]) -> Vec<CollectiveChange> {
     let mut kinds: Vec<CollectiveChange> = Vec::new();
     for (run, subject) in subjects.iter().enumerate() {
         for kind in subject.profile.communication.iter().flat_map(|it| &it.kinds) {

@@ -82,7 +82,7 @@ const COPIES: [(&str, &str); 4] = [
 ];
 
 /// Returns the changes of the work per step per device: time of the ops, number of ops, and copies by direction.
-pub fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> Vec<WorkChange> {
+pub(crate) fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> Vec<WorkChange> {
     let of = |measure, title: &str, difference: Option<Difference>| {
         difference.map(|difference| change(run, measure, title, &difference, threshold))
     };
@@ -137,7 +137,7 @@ fn copies_per_step(profile: &UnifiedProfile, direction: &str) -> Option<f64> {
 
 /// Returns the sentence about the work of a step. Returns `None` unless the time or the number of
 /// ops is known to differ.
-pub fn sentence(changes: &[&WorkChange]) -> Option<String> {
+pub(crate) fn sentence(changes: &[&WorkChange]) -> Option<String> {
     let of = |measure| changes.iter().find(|it| it.measure == measure);
     let differs = |it: &&&WorkChange| matches!(it.verdict, WorkVerdict::More | WorkVerdict::Less);
     let (time, ops) = (of(WorkMeasure::Time), of(WorkMeasure::Ops));

@@ -38,7 +38,7 @@ const MOST_CORRELATION: f64 = 0.7;
 
 /// Difference between two means, with its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// Typical or mean step of the run, in microseconds.
     pub ours_us: f64,
     /// Typical or mean step of the baseline, in microseconds.
@@ -51,7 +51,7 @@ pub struct Difference {
 
 impl Difference {
     /// Compares the levels of the captures of both sides. Returns `None` if a side has no captures.
-    pub fn of_levels(ours: &[Level], theirs: &[Level]) -> Option<Difference> {
+    pub(crate) fn of_levels(ours: &[Level], theirs: &[Level]) -> Option<Difference> {
         let us = |levels: &[Level]| levels.iter().map(|level| level.us).collect::<Vec<_>>();
         let (our_values, their_values) = (us(ours), us(theirs));
         let between = of_values(&our_values, &their_values);
@@ -73,24 +73,24 @@ impl Difference {
     }
 
     /// Returns the run's time minus the baseline's, in microseconds.
-    pub fn delta_us(&self) -> f64 {
+    pub(crate) fn delta_us(&self) -> f64 {
         self.ours_us - self.theirs_us
     }
 
     /// Returns half the width of the 95 % confidence interval, in microseconds.
-    pub fn margin_us(&self) -> Option<f64> {
+    pub(crate) fn margin_us(&self) -> Option<f64> {
         self.noise.map(|(error, df)| CAUTION * t_quantile_975(df) * error)
     }
 
     /// Returns the smallest difference that captures like these would prove in four out of five attempts (80 % power),
     /// in microseconds.
-    pub fn least_provable_us(&self) -> Option<f64> {
+    pub(crate) fn least_provable_us(&self) -> Option<f64> {
         self.noise.map(|(error, df)| (CAUTION * t_quantile_975(df) + NORMAL_80) * error)
     }
 
     /// Returns true if the difference exceeds the noise, even if it is small. If the noise is unknown, returns true if the
     /// difference exceeds `threshold`.
-    pub fn is_proven(&self, threshold: f64) -> bool {
+    pub(crate) fn is_proven(&self, threshold: f64) -> bool {
         match self.margin_us() {
             Some(margin) => self.delta_us().abs() > margin,
             None => self.is_large(threshold),
@@ -98,12 +98,12 @@ impl Difference {
     }
 
     /// Returns true if the difference is at least `threshold` times the smaller mean.
-    pub fn is_large(&self, threshold: f64) -> bool {
+    pub(crate) fn is_large(&self, threshold: f64) -> bool {
         self.delta_us().abs() >= threshold * self.ours_us.min(self.theirs_us)
     }
 
     /// Returns the verdict. A run is faster or slower if the difference is both proven and large.
-    pub fn verdict(&self, threshold: f64) -> StepTimeVerdict {
+    pub(crate) fn verdict(&self, threshold: f64) -> StepTimeVerdict {
         let delta = self.delta_us();
         let limit = threshold * self.ours_us.min(self.theirs_us);
         let is_sharp = self.margin_us().is_none_or(|margin| margin <= 2.0 * limit);
@@ -122,7 +122,7 @@ impl Difference {
 }
 
 /// Compares two sides by the result of `level` for each capture. Returns `None` if `level` returns `None` for any capture.
-pub fn between(
+pub(crate) fn between(
     ours: &Subject,
     theirs: &Subject,
     level: impl Fn(&UnifiedProfile) -> Option<Level>,
@@ -133,7 +133,7 @@ pub fn between(
 
 /// Returns true if the typical steps of two captures differ beyond the noise. Returns `None` if the steps of either capture are
 /// unknown.
-pub fn differ(one: &UnifiedProfile, other: &UnifiedProfile) -> Option<bool> {
+pub(crate) fn differ(one: &UnifiedProfile, other: &UnifiedProfile) -> Option<bool> {
     let found = Difference::of_levels(&[Level::typical(one)?], &[Level::typical(other)?])?;
     Some(found.is_proven(DEFAULT_THRESHOLD))
 }
@@ -144,7 +144,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 /// Returns the standard error of the difference between two means and its degrees of freedom, from the variation of the values
 /// within each side. Returns `None` if each side has one value.
-pub fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
+pub(crate) fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
     let df = (ours.len() + theirs.len()).checked_sub(2).filter(|&df| df > 0)? as f64;
     let squares = |values: &[f64]| {
         let mean = mean(values)?;
@@ -175,7 +175,7 @@ fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
 
 /// Effect of correlated steps on the noise of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Inflation {
+pub(crate) struct Inflation {
     /// Factor on the variance of the mean, relative to independent steps.
     pub of_variance: f64,
     /// Factor on the degrees of freedom, relative to independent steps.
@@ -190,7 +190,7 @@ impl Default for Inflation {
 
 impl Inflation {
     /// Computes the inflation from the pooled correlation of the steps in all captures.
-    pub fn of<'l>(levels: impl Iterator<Item = &'l Level>) -> Inflation {
+    pub(crate) fn of<'l>(levels: impl Iterator<Item = &'l Level>) -> Inflation {
         let correlation = correlation(levels);
         // The correlation of squared steps is the square of the correlation of the steps.
         let square = correlation * correlation;

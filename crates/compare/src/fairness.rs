@@ -7,7 +7,7 @@ use base::{Severity, format};
 use report::{ModelConfig, SourceFormat, UnifiedProfile};
 
 /// Checks of the work of a step. If one of them differs, step times are not comparable.
-pub const WORKLOAD: [&str; 6] =
+pub(crate) const WORKLOAD: [&str; 6] =
     ["batch_size", "seq_length", "model_dimensions", "data_type", "parameter_shapes", "operand_types"];
 
 /// One check: the key, the display name, the function that reads the value, and the consequence of a difference.
@@ -86,7 +86,7 @@ const CHECKS: [Check; 14] = [
 ];
 
 /// Returns all checks, in a fixed order.
-pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
+pub(crate) fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
     let across = are_of_several_platforms(subjects);
     // A comparison across platforms is about hardware, so different devices are expected.
     let checks = CHECKS.iter().filter(|(name, ..)| !(across && *name == "device_type"));
@@ -235,7 +235,7 @@ fn source_format(profile: &UnifiedProfile) -> Option<&str> {
 
 /// Returns the display name of a check in lower case. If several runs are compared, the list may lack a check that two of the
 /// runs have. The display name is then made from the key.
-pub fn title(checks: &[FairnessCheck], name: &str) -> String {
+pub(crate) fn title(checks: &[FairnessCheck], name: &str) -> String {
     let listed = checks.iter().find(|it| it.check == name);
     listed.map_or_else(|| name.replace('_', " "), |it| it.title.to_lowercase())
 }

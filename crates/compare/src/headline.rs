@@ -25,7 +25,7 @@ struct Claim {
 }
 
 /// Verdict in one sentence, with its limits.
-pub struct Headline {
+pub(crate) struct Headline {
     /// Verdict: which run is faster, by how much, in which unit, and how certain the difference is.
     pub verdict: String,
     /// Limits of the verdict, one sentence each.
@@ -39,7 +39,7 @@ impl Headline {
 }
 
 /// Returns the verdict. Its unit is tokens or samples if they are known, else steps.
-pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
+pub(crate) fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
         let lacks = if change.step_time_us.is_none() { &ours } else { &theirs };
@@ -229,7 +229,7 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
 }
 
 /// If batch sizes differ, describes the part of the step whose time per token or sample differs most.
-pub fn largest_part(comparison: &Comparison, run: u32) -> Option<String> {
+pub(crate) fn largest_part(comparison: &Comparison, run: u32) -> Option<String> {
     let parts = comparison.waterfall.iter().filter(|part| part.run == run && part.per != WorkUnit::Step);
     let most = parts.reduce(|a, b| if b.delta_us_per_step.abs() > a.delta_us_per_step.abs() { b } else { a })?;
     (most.delta_us_per_step != 0.0).then(|| {

@@ -11,7 +11,7 @@ use base::sort;
 use report::{LayerTime, Layers, Phase, UnifiedProfile};
 
 /// Returns the phases in the order of a step, and then the layers, the largest difference first. Empty if a run has no layers.
-pub fn layers(run: usize, subject: &Subject, base: &Subject) -> Vec<LayerChange> {
+pub(crate) fn layers(run: usize, subject: &Subject, base: &Subject) -> Vec<LayerChange> {
     let has_layers =
         |side: &Subject| side.captures().iter().all(|it| it.layers.is_some() && device_steps(it).is_some());
     let (Some(ours), Some(theirs)) = (&subject.profile.layers, &base.profile.layers) else { return Vec::new() };

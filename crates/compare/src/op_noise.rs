@@ -12,7 +12,7 @@ use report::StepOps;
 
 /// Noise of the ops of two runs.
 #[derive(Clone, Debug, Default)]
-pub struct OpNoise {
+pub(crate) struct OpNoise {
     /// Time of each listed op in each capture of a side. Empty for a side with one capture.
     times: [CaptureTimes; 2],
     /// Number of counted steps on each side, if each side is one capture and both have at least two
@@ -23,7 +23,7 @@ pub struct OpNoise {
 
 impl OpNoise {
     /// Reads the noise of the ops of both runs.
-    pub fn new(subjects: [&Subject; 2], ops: [&StepOps; 2]) -> OpNoise {
+    pub(crate) fn new(subjects: [&Subject; 2], ops: [&StepOps; 2]) -> OpNoise {
         let levels = subjects.map(|it| Level::typical(&it.profile));
         let steps = match (&levels, subjects.iter().all(|it| it.group.is_empty())) {
             ([Some(ours), Some(theirs)], true) => Some([ours.steps as f64, theirs.steps as f64]),
@@ -39,7 +39,7 @@ impl OpNoise {
 
     /// Returns the difference that a group of ops must exceed, in microseconds. Returns `None` if it is unknown. `group`
     /// contains the positions of its ops on each side. `stddevs_us` contains the variation of each side from step to step.
-    pub fn margin_us(&self, group: &[Vec<usize>; 2], stddevs_us: [Option<f64>; 2]) -> Option<f64> {
+    pub(crate) fn margin_us(&self, group: &[Vec<usize>; 2], stddevs_us: [Option<f64>; 2]) -> Option<f64> {
         let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {
             let of_capture = |capture: &Vec<f64>| group.iter().filter_map(|&at| capture.get(at)).sum();
             times.iter().map(of_capture).collect()

@@ -43,7 +43,7 @@ const REST: [(&str, &str, &str, &[&str]); 4] = [
 type Classes = [(String, f64, f64)];
 
 /// Returns the phases of a run and of the baseline, computation first. Empty if there are no parts.
-pub fn phases(parts: &[PartChange], ours: &Classes, theirs: &Classes) -> Vec<PhaseChange> {
+pub(crate) fn phases(parts: &[PartChange], ours: &Classes, theirs: &Classes) -> Vec<PhaseChange> {
     let Some(first) = parts.first() else { return Vec::new() };
     let sum = |names: &[&str]| {
         let of = || parts.iter().filter(|part| names.contains(&part.part.as_str()));

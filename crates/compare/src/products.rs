@@ -17,7 +17,7 @@ const EITHER: &str = "matmul_or_convolution";
 
 /// Common names for the classes of matrix products and convolutions of two runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Products {
+pub(crate) enum Products {
     /// Keeps the names of each run.
     #[default]
     AsStated,
@@ -29,7 +29,7 @@ pub enum Products {
 
 impl Products {
     /// Chooses the names for two runs. The names change only if exactly one of the runs ran on a TPU.
-    pub fn of(ours: &Subject, theirs: &Subject) -> Products {
+    pub(crate) fn of(ours: &Subject, theirs: &Subject) -> Products {
         let is_tpu = |subject: &Subject| subject.profile.metadata.platform() == Some(Platform::Tpu);
         let other = match (is_tpu(ours), is_tpu(theirs)) {
             (true, false) => theirs,
@@ -46,7 +46,7 @@ impl Products {
     }
 
     /// Returns the common name of a class.
-    pub fn class(self, class: &str) -> &str {
+    pub(crate) fn class(self, class: &str) -> &str {
         match self {
             Products::Matmul if class == CONVOLUTION => MATMUL,
             Products::Either if class == MATMUL || class == CONVOLUTION => EITHER,
@@ -55,7 +55,7 @@ impl Products {
     }
 
     /// Renames classes with their time and count, and adds up the classes that get the same name.
-    pub fn classes(self, classes: Vec<(String, f64, f64)>) -> Vec<(String, f64, f64)> {
+    pub(crate) fn classes(self, classes: Vec<(String, f64, f64)>) -> Vec<(String, f64, f64)> {
         let mut named: Vec<(String, f64, f64)> = Vec::with_capacity(classes.len());
         for (class, time_us, count) in classes {
             let name = self.class(&class);

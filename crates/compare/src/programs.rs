@@ -23,7 +23,7 @@ const NO_ARITHMETIC: [&str; 7] = ["pred", "s16", "s32", "s64", "u16", "u32", "u6
 type Facts = BTreeMap<String, String>;
 
 /// Returns the checks for which at least one run has a value.
-pub fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
+pub(crate) fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
     let found = [
         program(subjects),
         parameter_shapes(subjects),

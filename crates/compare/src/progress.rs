@@ -65,7 +65,7 @@ struct Capture<'a> {
 
 /// Returns the progress between consecutive captures. Returns `None` if fewer than two captures have a time and a step, or if
 /// the captures ran on different devices and so do not belong to one job.
-pub fn progress(subjects: &[Subject]) -> Option<Progress> {
+pub(crate) fn progress(subjects: &[Subject]) -> Option<Progress> {
     let captures: Option<Vec<Capture<'_>>> = (0..).zip(subjects).map(|(run, subject)| capture(run, subject)).collect();
     let mut captures = captures.filter(|captures| captures.len() > 1)?;
     sort::sort_by(&mut captures, |a, b| a.at_us.total_cmp(&b.at_us).then_with(|| a.run.cmp(&b.run)));

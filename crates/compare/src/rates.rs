@@ -14,13 +14,13 @@ use super::{FairnessStatus, RateMeasure, StepTimeChange, Subject, WorkPer, WorkR
 use report::UnifiedProfile;
 
 /// Returns the unit that all runs record: tokens if possible, then samples, then steps.
-pub fn unit(subjects: &[Subject]) -> WorkUnit {
+pub(crate) fn unit(subjects: &[Subject]) -> WorkUnit {
     let known = |unit: WorkUnit| subjects.iter().flat_map(Subject::captures).all(|it| per_step(it, unit).is_some());
     [WorkUnit::Token, WorkUnit::Sample].into_iter().find(|unit| known(*unit)).unwrap_or_default()
 }
 
 /// Returns the tokens or samples per step over all devices, or 1 for steps.
-pub fn per_step(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
+pub(crate) fn per_step(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
     let per_second = match unit {
         WorkUnit::Token => profile.throughput.tokens_per_sec,
         WorkUnit::Sample => profile.throughput.samples_per_sec,
@@ -31,14 +31,14 @@ pub fn per_step(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
 }
 
 /// Returns true if one unit represents the same work in both runs, even if the number of units per step differs.
-pub fn is_same_work(change: &StepTimeChange, unit: WorkUnit) -> bool {
+pub(crate) fn is_same_work(change: &StepTimeChange, unit: WorkUnit) -> bool {
     let is_of_batch = unit != WorkUnit::Step && change.work_evidence == ["batch_size"];
     change.work == FairnessStatus::Same || is_of_batch
 }
 
 /// Returns the rates of a run, compared with the baseline's. Returns `None` if the work differs. Rates in steps also need a
 /// power or a price.
-pub fn rate(
+pub(crate) fn rate(
     change: &StepTimeChange,
     unit: WorkUnit,
     subject: &Subject,

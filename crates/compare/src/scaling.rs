@@ -33,7 +33,7 @@ const LEAST_PERCENT: f64 = 1.0;
 ///
 /// `weak` is true if the user states that the work grows with the devices. If it is `None`, the batch sizes determine the kind
 /// of scaling.
-pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
+pub(crate) fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
     // There is no evidence that the work is the same, and the ops show that the programs differ.
@@ -312,7 +312,7 @@ fn fit(points: &[ScalingPoint]) -> Option<AmdahlFit> {
 
 /// Describes the scaling in sentences: for each program, the speed on the most devices and the
 /// limit of the law.
-pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
+pub(crate) fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
     let mut sentences = Vec::new();
     let (serial_fraction, serial_interval) = (scaling.serial_fraction, scaling.serial_interval);
     let only = [ScalingSeries { name: String::new(), reference: scaling.reference, serial_fraction, serial_interval }];

@@ -41,7 +41,7 @@ const KERNELS: &[&str] = &["batch_size", "model_dimensions", "capture_faults"];
 const WORK: &[&str] = &["model_dimensions", "capture_faults"];
 
 /// Minimum difference between two percentages that matters to users, in percentage points.
-pub const LEAST_POINTS: f64 = 0.1;
+pub(crate) const LEAST_POINTS: f64 = 0.1;
 
 /// Definition of a compared metric.
 struct Metric {
@@ -82,7 +82,7 @@ const fn metric(
 }
 
 /// Path of the typical step among the numbers. Only comparisons contain this number; profiles do not.
-pub const TYPICAL_STEP: &str = "step_time.typical_us";
+pub(crate) const TYPICAL_STEP: &str = "step_time.typical_us";
 
 /// Returns the work per second of a capture, from its typical step.
 fn per_second(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
@@ -271,7 +271,7 @@ pub fn definitions() -> impl Iterator<Item = (&'static str, Definition)> {
 }
 
 /// Returns the scored numbers, and the numbers that are only shown. Omits numbers that no run has.
-pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
+pub(crate) fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
     let common = common_work(subjects, comparison);
     let runs = &Runs::new(subjects, comparison, &common);
     let across = are_of_several_platforms(subjects);
@@ -308,7 +308,7 @@ fn common_work(subjects: &[Subject], comparison: &Comparison) -> Vec<CommonWork>
 
 /// Returns the cost in money and energy of a million tokens or samples, or a thousand steps: the
 /// reciprocals of work per dollar and per joule.
-pub fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetric> {
+pub(crate) fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetric> {
     let common = common_work(subjects, comparison);
     let of = |metric: ComparedMetric| {
         let (work, per) = metric.metric.strip_prefix("efficiency.")?.split_once("_per_")?;

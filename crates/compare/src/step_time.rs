@@ -5,7 +5,7 @@ use super::level::Level;
 use super::{FairnessStatus, StepTimeChange, Subject, us_to_ps};
 
 /// Tests which run is faster, beyond the noise and the threshold.
-pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> StepTimeChange {
+pub(crate) fn step_time_change(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> StepTimeChange {
     let mean = |subject: &Subject| {
         let mean_us = subject.profile.step_timing.avg_step_time_us;
         mean_us.filter(|mean_us| *mean_us > 0.0 && mean_us.is_finite())

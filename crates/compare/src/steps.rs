@@ -7,7 +7,7 @@ use report::{StepKernel, StepOp, StepOps, UnifiedProfile, WindowKind};
 
 /// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly over
 /// steps and devices. Returns `None` if the profile's steps are unknown, or if it lists no kernels.
-pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
+pub(crate) fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
     if let Some(ops) = &profile.step_ops {
         return Some(Cow::Borrowed(ops));
     }
@@ -39,7 +39,7 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
 }
 
 /// Returns class, time in microseconds and count, per step per device.
-pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
+pub(crate) fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
     if let Some(ops) = &profile.step_ops {
         return ops.families.iter().map(|it| (it.family.clone(), it.self_time_us, it.occurrences)).collect();
     }
@@ -51,7 +51,7 @@ pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
 
 /// Returns the window that a profile's times refer to: steps, or active spans if the steps are
 /// unknown.
-pub fn window(profile: &UnifiedProfile) -> &str {
+pub(crate) fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
     let has_steps = profile.step_timing.avg_step_time_us.is_some();
     let known = if has_steps { WindowKind::Steps } else { WindowKind::ActiveSpan };

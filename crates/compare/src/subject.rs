@@ -114,7 +114,7 @@ impl Subject {
 }
 
 /// Returns the mean of a number over the captures. Returns `None` if one lacks it.
-pub fn mean(captures: &[UnifiedProfile], value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
+pub(crate) fn mean(captures: &[UnifiedProfile], value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
     let values: Option<Vec<f64>> = captures.iter().map(value).collect();
     values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -167,7 +167,7 @@ fn host_meanwhile(captures: &[UnifiedProfile]) -> HostMeanwhile {
 
 /// Self time of every op of a run in each of its captures: one list per capture, in the order of
 /// the run's ops. Empty for a single capture.
-pub type CaptureTimes = Vec<Vec<f64>>;
+pub(crate) type CaptureTimes = Vec<Vec<f64>>;
 
 impl Subject {
     /// Returns the times of `ops`, which are the ops of the run, in each capture.

@@ -11,7 +11,7 @@ use base::format;
 const MOST_CAUSES: usize = 3;
 
 /// Returns the answer: the verdict on each run and, for two runs, its limits and causes.
-pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
+pub(crate) fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
     let mut answer = Answer::default();
     let is_trend = comparison.kind == ComparisonKind::Trend;
     let detailed = comparison.detailed();

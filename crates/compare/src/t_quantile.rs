@@ -36,7 +36,7 @@ const TABLE: [Row; 27] = [
 
 /// Quantile of the normal distribution at 80 %. A difference that is proven in four out of five attempts is this many
 /// standard errors larger than a difference that is just proven.
-pub const NORMAL_80: f64 = 0.842;
+pub(crate) const NORMAL_80: f64 = 0.842;
 
 /// Returns the quantile at 97.5 %: 95 % of values are within plus and minus it.
 pub fn t_quantile_975(df: f64) -> f64 {
@@ -45,7 +45,7 @@ pub fn t_quantile_975(df: f64) -> f64 {
 
 /// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes many of these tests.
 /// If each report makes 100 comparisons of values that do not differ, one report in ten has a value outside.
-pub fn t_quantile_9995(df: f64) -> f64 {
+pub(crate) fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }
 

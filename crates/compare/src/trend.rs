@@ -15,7 +15,7 @@ use super::{OrderedBy, Subject};
 use base::{format, sort};
 pub use document::{ChangePoint, Drift, LevelChange, OutlierRun, Trend, TrendPoint};
 use order::OrderedRun;
-pub use order::step_of as training_step;
+pub(crate) use order::step_of as training_step;
 
 /// Minimum number of runs of a trend.
 const FEWEST_RUNS: usize = 3;
@@ -24,7 +24,7 @@ const FEWEST_RUNS: usize = 3;
 const MOST_SENTENCES: usize = 5;
 
 /// Returns the trend of runs whose names or times give an order. Returns `None` if they do not.
-pub fn trend(subjects: &[Subject]) -> Option<Trend> {
+pub(crate) fn trend(subjects: &[Subject]) -> Option<Trend> {
     if subjects.len() < FEWEST_RUNS {
         return None;
     }
@@ -131,7 +131,7 @@ fn when(ordered_by: OrderedBy, label: &str) -> String {
 }
 
 /// Describes the trend in sentences: its changes, or that there are none.
-pub fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
+pub(crate) fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
     let times: Vec<f64> = trend.points.iter().filter_map(|point| point.step_time_us).collect();
     let ends = trend.points.first().zip(trend.points.last()).filter(|_| times.len() >= FEWEST_RUNS);
     let Some((first, last)) = ends else {

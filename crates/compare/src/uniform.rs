@@ -20,7 +20,7 @@ const BAND: f64 = 0.3;
 
 /// Change that nearly all ops share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct UniformChange {
+pub(crate) struct UniformChange {
     /// Relative increase of the time of each op.
     pub longer: f64,
     /// Difference of the time of these ops per step between the runs, in microseconds.
@@ -33,7 +33,7 @@ pub struct UniformChange {
 
 /// Returns the common change of nearly all ops. Returns `None` if they change differently, or by
 /// less than `threshold`.
-pub fn uniform(ops: &[Change], threshold: f64) -> Option<UniformChange> {
+pub(crate) fn uniform(ops: &[Change], threshold: f64) -> Option<UniformChange> {
     let total: f64 = ops.iter().map(|op| op.time_us[1]).sum();
     let is_plain = |op: &Change| op.exposed_us.is_none() && !matches!(op.change, ChangeKind::New | ChangeKind::Gone);
     let slowdown = |op: &Change| op.slowdown.filter(|_| is_plain(op));

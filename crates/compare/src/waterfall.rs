@@ -18,7 +18,7 @@ use report::{STEP_PARTS, StepParts, UnifiedProfile};
 
 /// Step whose parts are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepKind {
+pub(crate) enum StepKind {
     /// Typical step, which verdicts and rates use.
     Typical,
     /// Mean of all counted steps.
@@ -66,7 +66,7 @@ struct WaterfallPart {
 
 /// Returns the parts of `run` minus the parts of `baseline`. The deltas add up exactly to the difference between the step
 /// times. Empty if either run has neither parts nor a busy time.
-pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKind) -> Vec<PartChange> {
+pub(crate) fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKind) -> Vec<PartChange> {
     let (mut parts, mut base) = match (breakdown(subject, step), breakdown(baseline, step)) {
         (Some(ours), Some(theirs)) => (ours, theirs),
         _ => match (busy_and_idle(&subject.profile), busy_and_idle(&baseline.profile)) {
@@ -93,7 +93,7 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKi
 
 /// Converts the parts of a step to the parts of a token or sample. `per_step` is the number of units per step, of the run and
 /// of the baseline.
-pub fn per_unit(parts: Vec<PartChange>, unit: WorkUnit, per_step: [f64; 2]) -> Vec<PartChange> {
+pub(crate) fn per_unit(parts: Vec<PartChange>, unit: WorkUnit, per_step: [f64; 2]) -> Vec<PartChange> {
     let of_one = |part: PartChange| {
         let [run, baseline] =
             [(part.run_us, per_step[0]), (part.baseline_us, per_step[1])].map(|(us, of)| us_to_ps(us / of));

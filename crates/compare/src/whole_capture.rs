@@ -6,13 +6,13 @@ use base::format;
 use report::{Finding, FindingSeverity, STEP_PARTS, UnifiedProfile};
 
 /// Returns the relative increase of the mean step over the baseline's mean step, minus the relative increase of the typical step.
-pub fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Option<f64> {
+pub(crate) fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Option<f64> {
     let (ours, theirs) = times(comparison, change)?;
     Some(ours.us_per_step / theirs.us_per_step - ours.typical_us / theirs.typical_us)
 }
 
 /// Describes the time over the whole capture, if individual steps give a different result than the typical step.
-pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
+pub(crate) fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
     let (ours, theirs) = times(comparison, change)?;
     if beyond_typical(comparison, change)?.abs() < comparison.threshold {
         return None;
@@ -80,7 +80,7 @@ pub fn new_findings<'s>(subject: &'s Subject, baseline: &Subject, least: Finding
 
 /// Lists the titles of findings that every capture of one side has and no capture of the other has.
 /// Returns `None` if there are none.
-pub fn findings(subject: &Subject, baseline: &Subject) -> Option<String> {
+pub(crate) fn findings(subject: &Subject, baseline: &Subject) -> Option<String> {
     let only = |with: &Subject, without: &Subject| -> Vec<String> {
         let new = new_findings(with, without, FindingSeverity::Warning);
         new.into_iter().map(|it| it.title.trim_end_matches('.').to_owned()).collect()

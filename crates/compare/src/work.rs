@@ -20,7 +20,7 @@ const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
 
 /// Decides whether a run does the same work as the baseline. Also returns the names of the fairness checks that prove
 /// the result (`ops` if the ops prove it).
-pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessStatus, Vec<String>) {
+pub(crate) fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessStatus, Vec<String>) {
     let checks = fairness(&[baseline.clone(), subject.clone()]);
     let with = |names: &[&str], status: FairnessStatus| -> Vec<String> {
         let found = checks.iter().filter(|it| it.status == status && names.contains(&it.check.as_str()));
@@ -40,7 +40,7 @@ pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessSt
 
 /// Agreement of the ops of two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpsAlike {
+pub(crate) enum OpsAlike {
     /// Both runs have the same ops, which run the same number of times.
     All,
     /// No op has a match.
@@ -51,7 +51,7 @@ pub enum OpsAlike {
 
 impl OpsAlike {
     /// Compares the ops, from all changes of a run before the list is shortened.
-    pub fn of(changes: &[Change], matching: &Matching, ops: [&StepOps; 2]) -> OpsAlike {
+    pub(crate) fn of(changes: &[Change], matching: &Matching, ops: [&StepOps; 2]) -> OpsAlike {
         if matching.is_of_strangers() {
             return OpsAlike::None;
         }

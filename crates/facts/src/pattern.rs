@@ -156,7 +156,7 @@ fn place(first: u8, second: u8) -> usize {
 }
 
 impl Patterns {
-    pub fn new(patterns: Vec<Pattern>) -> Patterns {
+    pub(crate) fn new(patterns: Vec<Pattern>) -> Patterns {
         let mut by_head = vec![Vec::new(); 1 << (2 * BITS)];
         let mut others = Vec::new();
         for (number, pattern) in patterns.iter().enumerate() {
@@ -170,7 +170,7 @@ impl Patterns {
     }
 
     /// Returns the index of the first pattern that `name` matches.
-    pub fn first_match(&self, name: &Name) -> Option<usize> {
+    pub(crate) fn first_match(&self, name: &Name) -> Option<usize> {
         let pattern = |number: usize| self.patterns.get(number);
         let mut best = self.others.iter().copied().find(|&number| pattern(number).is_some_and(|it| it.matches(name)));
         let mut words = name.words.iter().map(|&(start, _)| start).enumerate().peekable();

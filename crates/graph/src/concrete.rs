@@ -9,7 +9,7 @@ use crate::scope;
 use crate::source::{Grouping, Source};
 
 /// For each instruction in merged layers, the group that merges the layers, and the number of the instruction's layer.
-pub type Copies = FxHashMap<InstructionIndex, (u32, u32)>;
+pub(crate) type Copies = FxHashMap<InstructionIndex, (u32, u32)>;
 
 /// A concrete group.
 #[derive(Default)]
@@ -22,13 +22,13 @@ struct Node<'m> {
 }
 
 /// Groups of a selection. The outermost group is first.
-pub struct Concrete<'m> {
+pub(crate) struct Concrete<'m> {
     module: &'m Module,
     nodes: Vec<Node<'m>>,
 }
 
 /// Concrete groups that form one group.
-pub struct Merged {
+pub(crate) struct Merged {
     /// Label of the group: `layer_*` for several layers.
     pub label: String,
     /// The concrete groups.
@@ -39,7 +39,7 @@ pub struct Merged {
 
 impl<'m> Concrete<'m> {
     /// Groups instructions by their name scopes.
-    pub fn new(source: Source<'m>, instructions: &[InstructionIndex]) -> Concrete<'m> {
+    pub(crate) fn new(source: Source<'m>, instructions: &[InstructionIndex]) -> Concrete<'m> {
         let module = source.module;
         let mut nodes = vec![Node::default()];
         let mut known: FxHashMap<(u32, &'m str), u32> = FxHashMap::default();
@@ -77,13 +77,13 @@ impl<'m> Concrete<'m> {
     }
 
     /// Returns the first instruction of a group.
-    pub fn first(&self, sources: &[u32]) -> InstructionIndex {
+    pub(crate) fn first(&self, sources: &[u32]) -> InstructionIndex {
         let first = |&at: &u32| self.nodes.get(at as usize).map(|node| node.first);
         sources.iter().filter_map(first).min().unwrap_or_default()
     }
 
     /// Returns the label and index of the only child of a group that contains nothing else.
-    pub fn only_child(&self, at: u32) -> Option<(&'m str, u32)> {
+    pub(crate) fn only_child(&self, at: u32) -> Option<(&'m str, u32)> {
         let node = self.nodes.get(at as usize).filter(|node| node.items.is_empty())?;
         let &[child] = node.children.as_slice() else { return None };
         // A numbered layer that is the only one keeps its own group.
@@ -92,7 +92,7 @@ impl<'m> Concrete<'m> {
 
     /// Returns the units directly inside a group. Instructions of different layers form a unit if they have the same opcode
     /// and shape, and the same rank among such instructions of their layer.
-    pub fn units(&self, sources: &[u32]) -> Vec<Vec<InstructionIndex>> {
+    pub(crate) fn units(&self, sources: &[u32]) -> Vec<Vec<InstructionIndex>> {
         let items = |at: u32| self.nodes.get(at as usize).map(|node| node.items.as_slice()).unwrap_or_default();
         if let [only] = sources {
             return items(*only).iter().map(|&index| vec![index]).collect();
@@ -117,7 +117,7 @@ impl<'m> Concrete<'m> {
 
     /// Returns the groups directly inside a group. Merges numbered layers that have at least half of their instructions
     /// in common.
-    pub fn children(&self, sources: &[u32], grouping: Grouping) -> Vec<Merged> {
+    pub(crate) fn children(&self, sources: &[u32], grouping: Grouping) -> Vec<Merged> {
         let mut by_label: Vec<(&'m str, Vec<u32>)> = Vec::new();
         let mut known: FxHashMap<&'m str, usize> = FxHashMap::default();
         for &source in sources {
@@ -164,7 +164,7 @@ impl<'m> Concrete<'m> {
     }
 
     /// Records the layer of every instruction of a merged group. Instructions in nested merged layers keep the outer layer.
-    pub fn mark(&self, sources: &[u32], group: u32, copies: &mut Copies) {
+    pub(crate) fn mark(&self, sources: &[u32], group: u32, copies: &mut Copies) {
         for (number, &source) in (0..).zip(sources) {
             let mut stack = vec![source];
             while let Some(at) = stack.pop() {

@@ -116,7 +116,7 @@ impl Users {
 
 /// Appends the instructions whose values flow into `from`. Looks through instructions that edges [pass
 /// through](Choices::is_passed), and leaves out inlined constants. `keeps` is an instruction that is always drawn.
-pub fn sources(
+pub(crate) fn sources(
     module: &Module,
     choices: Choices,
     keeps: Option<InstructionIndex>,

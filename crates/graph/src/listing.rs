@@ -60,7 +60,7 @@ pub(crate) struct Text {
 
 impl Text {
     /// Prints a computation.
-    pub fn new(module: &Module, computation: ComputationIndex) -> Text {
+    pub(crate) fn new(module: &Module, computation: ComputationIndex) -> Text {
         let printed = print_computation(module, computation);
         let ends = printed.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         let starts = std::iter::once(0).chain(ends).take(printed.lines.len()).collect();
@@ -68,7 +68,7 @@ impl Text {
     }
 
     /// Returns `count` lines from `first`. `centre` is the name of the instruction in the middle.
-    pub fn listing(
+    pub(crate) fn listing(
         &self,
         module: &Module,
         measured: &Measured,

@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 24;
 /// ```
 ///
 /// The first is the pass of a training step. Compiled functions, other transformations and the primitive at the end are left out.
-pub fn labels<'m>(instruction: &'m Instruction, out: &mut Vec<&'m str>) {
+pub(crate) fn labels<'m>(instruction: &'m Instruction, out: &mut Vec<&'m str>) {
     let path = instruction.metadata.op_name.as_str();
     out.extend(framework_path::training_pass(path));
     out.extend(framework_path::scopes(path));
@@ -24,7 +24,7 @@ pub fn labels<'m>(instruction: &'m Instruction, out: &mut Vec<&'m str>) {
 
 /// Splits the label of a numbered layer: `layer_3` into `layer_*` and 3. Returns `None` for labels without a number at the
 /// end (`attn`, `conv2d`).
-pub fn numbered(label: &str) -> Option<(String, &str)> {
+pub(crate) fn numbered(label: &str) -> Option<(String, &str)> {
     let end = label.trim_end_matches(|c: char| c.is_ascii_digit());
     let (stem, digits) = label.split_at(end.len());
     (!digits.is_empty()).then(|| (format!("{stem}*"), digits))

@@ -100,7 +100,7 @@ fn towards(from: Point, to: Point, distance: f64) -> Point {
 }
 
 /// Returns the middle of the first segment, where the number of an edge is written.
-pub fn middle(route: &[Point]) -> Option<Point> {
+pub(crate) fn middle(route: &[Point]) -> Option<Point> {
     let (a, b) = (route.first()?, route.get(1)?);
     Some(((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0))
 }

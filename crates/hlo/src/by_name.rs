@@ -15,7 +15,7 @@ pub(super) struct ByName {
 
 impl ByName {
     /// Indexes instructions by name. If several have the same name, keeps the first.
-    pub fn new(instructions: &[Instruction]) -> ByName {
+    pub(crate) fn new(instructions: &[Instruction]) -> ByName {
         let mut by_name = ByName { places: HashTable::with_capacity(instructions.len()) };
         for (index, instruction) in (0..).zip(instructions) {
             let name = instruction.name.as_str();
@@ -26,7 +26,7 @@ impl ByName {
     }
 
     /// Returns the index of the instruction with a name.
-    pub fn find(&self, instructions: &[Instruction], name: &str) -> Option<InstructionIndex> {
+    pub(crate) fn find(&self, instructions: &[Instruction], name: &str) -> Option<InstructionIndex> {
         self.places.find(hash(name), is_called(instructions, name)).copied()
     }
 }

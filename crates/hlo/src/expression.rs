@@ -46,7 +46,7 @@ impl Default for Writer {
 
 impl Writer {
     /// Appends `%name = shape opcode(operands), attributes`.
-    pub fn expression(&mut self, module: &Module, instruction: &Instruction) {
+    pub(crate) fn expression(&mut self, module: &Module, instruction: &Instruction) {
         let out = &mut self.text;
         let _ = write!(out, "%{} = ", instruction.name);
         instruction.shape.write(out, true);

@@ -34,12 +34,12 @@ pub(super) struct Frame {
 impl StackFrames {
     /// Returns file and line of a frame and of its callers, innermost first. A damaged file may contain a cycle, so a
     /// stack ends after as many frames as there are in total.
-    pub fn stack(&self, frame: i64) -> impl Iterator<Item = (&str, i64)> {
+    pub(crate) fn stack(&self, frame: i64) -> impl Iterator<Item = (&str, i64)> {
         self.locations_of(frame).filter_map(|it| Some((at(&self.files, it.file)?.as_str(), it.line)))
     }
 
     /// Returns the function that contains the innermost line of a stack that is not in a library.
-    pub fn own_function(&self, frame: i64) -> Option<&str> {
+    pub(crate) fn own_function(&self, frame: i64) -> Option<&str> {
         let is_own = |it: &&Location| at(&self.files, it.file).is_some_and(|file| !source_line::is_library(file));
         let own = self.locations_of(frame).find(is_own)?;
         at(&self.functions, own.function).map(String::as_str)
@@ -52,7 +52,7 @@ impl StackFrames {
     }
 
     /// Returns for each frame the innermost line of its stack that is not in a library.
-    pub fn own_lines(&self) -> Vec<Option<(&str, i64)>> {
+    pub(crate) fn own_lines(&self) -> Vec<Option<(&str, i64)>> {
         let is_library: Vec<bool> = self.files.iter().map(|file| source_line::is_library(file)).collect();
         let mut own: Vec<Option<(&str, i64)>> = Vec::with_capacity(self.frames.len());
         for (index, frame) in (1..).zip(&self.frames) {

@@ -3,14 +3,14 @@
 //! The name of an entry is only a label. Nothing is written to disk, so `../` and absolute names are harmless. Folders,
 //! links and devices are skipped. An unreadable entry causes a warning, and reading continues at the next entry.
 
-pub mod tar;
-pub mod zip;
+pub(crate) mod tar;
+pub(crate) mod zip;
 
 use base::Warning;
 
 /// A part of an archive, in file order.
 #[derive(Debug)]
-pub enum ArchiveItem<'a> {
+pub(crate) enum ArchiveItem<'a> {
     /// An entry starts.
     Begin {
         /// Name of the entry in the archive.

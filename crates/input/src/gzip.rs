@@ -13,7 +13,7 @@ use base::{Warning, WarningCode};
 
 /// Output of a [`GzipDecoder`].
 #[derive(Debug)]
-pub enum GzipItem<'a> {
+pub(crate) enum GzipItem<'a> {
     /// The next decompressed bytes.
     Data(&'a [u8]),
     /// A problem with the file.
@@ -21,7 +21,7 @@ pub enum GzipItem<'a> {
 }
 
 /// Returns true if `head` starts a gzip member that uses deflate, the only compression method.
-pub fn looks_like_gzip(head: &[u8]) -> bool {
+pub(crate) fn looks_like_gzip(head: &[u8]) -> bool {
     matches!(head, [0x1f, 0x8b, 8, flags, ..] if flags & RESERVED_FLAGS == 0)
 }
 
@@ -58,7 +58,7 @@ enum GzipState {
 
 /// Decompresses a gzip file that is pushed in chunks.
 #[derive(Debug)]
-pub struct GzipDecoder {
+pub(crate) struct GzipDecoder {
     path: String,
     state: GzipState,
     inflater: Inflater,
@@ -76,7 +76,7 @@ pub struct GzipDecoder {
 
 impl GzipDecoder {
     /// Creates a decoder. Only warnings use `path`.
-    pub fn new(path: &str) -> GzipDecoder {
+    pub(crate) fn new(path: &str) -> GzipDecoder {
         GzipDecoder {
             path: path.to_owned(),
             state: GzipState::Header,
@@ -92,12 +92,12 @@ impl GzipDecoder {
 
     /// Returns true if further bytes cannot change the result.
     #[cfg(test)]
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.state == GzipState::Stopped
     }
 
     /// Decompresses the next bytes of the file.
-    pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) {
+    pub(crate) fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) {
         while let Some((&byte, rest)) = chunk.split_first() {
             match self.state {
                 GzipState::Stopped => return,
@@ -120,7 +120,7 @@ impl GzipDecoder {
     }
 
     /// Ends the file: passes on the remaining data and reports missing data.
-    pub fn finish(mut self, sink: &mut dyn FnMut(GzipItem<'_>)) {
+    pub(crate) fn finish(mut self, sink: &mut dyn FnMut(GzipItem<'_>)) {
         self.inflater.flush(&mut |block| sink(GzipItem::Data(block)));
         let inflated = self.inflated_bytes + self.inflater.inflated_bytes();
         match self.state {
@@ -303,7 +303,7 @@ impl GzipDecoder {
 }
 
 /// Builds the warning for a file that decompresses to more than the limit.
-pub fn over_limit(path: &str, offset: u64, inflated_bytes: u64) -> Warning {
+pub(crate) fn over_limit(path: &str, offset: u64, inflated_bytes: u64) -> Warning {
     Warning::new(
         WarningCode::InflateLimit,
         format!(

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 /// Size of the output blocks in bytes.
-pub const BLOCK_BYTES: usize = 256 * 1024;
+pub(crate) const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Maximum decompressed size of one file in bytes.
 const MAX_INFLATED_BYTES: u64 = 64 << 30;
@@ -24,19 +24,19 @@ const MAX_RATIO: u64 = 400;
 /// and the decompressed bytes of the whole file. The layers of a file (gzip in a zip) share one limit, so the counters
 /// are cells.
 #[derive(Debug, Default)]
-pub struct InflateLimit {
+pub(crate) struct InflateLimit {
     stored_bytes: Cell<u64>,
     inflated_bytes: Cell<u64>,
 }
 
 impl InflateLimit {
     /// Adds to the number of stored bytes of the file.
-    pub fn add_stored(&self, bytes: usize) {
+    pub(crate) fn add_stored(&self, bytes: usize) {
         self.stored_bytes.set(self.stored_bytes.get().saturating_add(bytes as u64));
     }
 
     /// Adds decompressed bytes. Returns true if more bytes are allowed.
-    pub fn allow(&self, inflated_bytes: usize) -> bool {
+    pub(crate) fn allow(&self, inflated_bytes: usize) -> bool {
         let inflated = self.inflated_bytes.get().saturating_add(inflated_bytes as u64);
         self.inflated_bytes.set(inflated);
         inflated <= MAX_INFLATED_BYTES
@@ -44,14 +44,14 @@ impl InflateLimit {
     }
 
     /// Returns the limit as text.
-    pub fn describe() -> &'static str {
+    pub(crate) fn describe() -> &'static str {
         "64 GiB, or 400 times the size of the file but at least 1 GiB"
     }
 }
 
 /// Reason why decompression of some input stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// All input is used, and the stream continues.
     NeedsInput,
     /// The stream ended. The rest of the input does not belong to it.
@@ -64,7 +64,7 @@ pub enum Outcome {
 
 /// Decompresses a sequence of deflate streams, with a running CRC-32 of each.
 #[derive(Debug)]
-pub struct Inflater {
+pub(crate) struct Inflater {
     raw: Decompress,
     block: Vec<u8>,
     filled: usize,
@@ -79,12 +79,12 @@ impl Default for Inflater {
 
 impl Inflater {
     /// Creates an inflater for a first stream.
-    pub fn new() -> Inflater {
+    pub(crate) fn new() -> Inflater {
         Inflater { raw: Decompress::new(false), block: vec![0; BLOCK_BYTES], filled: 0, crc: Crc::new() }
     }
 
     /// Prepares for the next stream. Drops data that was not flushed.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.raw.reset(false);
         self.filled = 0;
         self.crc.reset();
@@ -93,7 +93,7 @@ impl Inflater {
     /// Decompresses `input` until it is used up, the stream ends, or an error occurs. Returns the number of used bytes
     /// and the reason for stopping. Passes full blocks to `sink`. Passes the last partial block too, unless the stream
     /// continues.
-    pub fn run(&mut self, input: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
+    pub(crate) fn run(&mut self, input: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
         let mut used = 0;
         loop {
             let free = self.block.get_mut(self.filled..).unwrap_or_default();
@@ -129,7 +129,7 @@ impl Inflater {
     }
 
     /// Passes on decompressed data that was held back.
-    pub fn flush(&mut self, sink: &mut dyn FnMut(&[u8])) {
+    pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(&[u8])) {
         let ready = self.block.get(..self.filled).unwrap_or_default();
         self.filled = 0;
         if !ready.is_empty() {
@@ -139,12 +139,12 @@ impl Inflater {
     }
 
     /// Returns the CRC-32 of the stream's bytes passed on so far.
-    pub fn crc(&self) -> u32 {
+    pub(crate) fn crc(&self) -> u32 {
         self.crc.sum()
     }
 
     /// Returns the number of decompressed bytes of the stream so far.
-    pub fn inflated_bytes(&self) -> u64 {
+    pub(crate) fn inflated_bytes(&self) -> u64 {
         self.raw.total_out()
     }
 }

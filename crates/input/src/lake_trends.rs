@@ -20,7 +20,7 @@ pub(super) const FORMAT: &str = "crossprof-lake";
 /// Version of the format that this module reads. A new field does not change the version.
 const VERSION: u64 = 1;
 /// Maximum size of a document in bytes. A capture takes about 700.
-pub const MAX_BYTES: usize = 256 << 20;
+pub(crate) const MAX_BYTES: usize = 256 << 20;
 /// Maximum number of records of each kind.
 const MOST_RECORDS: usize = 200_000;
 /// Maximum number of findings of a capture.

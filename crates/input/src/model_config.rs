@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use architecture::Architecture;
 use base::{Error, json};
-pub use device_samples::DeviceSamples;
+pub(crate) use device_samples::DeviceSamples;
 use report::{ModelConfig, Tracing};
 use trace::Trace;
 
@@ -51,10 +51,10 @@ pub const SIDECAR_FIELDS: &[&str] = &[
 ];
 
 /// Name of the sidecar's field for the device.
-pub const DEVICE_FIELD: &str = "device";
+pub(crate) const DEVICE_FIELD: &str = "device";
 
 /// Name of the sidecar's field that describes how the profile next to it was captured.
-pub const CAPTURE_FIELD: &str = "capture";
+pub(crate) const CAPTURE_FIELD: &str = "capture";
 
 /// Content of a sidecar file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
 /// # Errors
 ///
 /// Returns [`Error::Malformed`] if the text is not a JSON object or contains no dimension of a model.
-pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
+pub(crate) fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
     let malformed = |reason: String| Error::Malformed {
         what: "a Hugging Face config.json".to_owned(),
         reason,

@@ -19,7 +19,7 @@
 //! A document may contain comments and omissions, as in printed documentation (`lenient`). It can also contain several
 //! runs: a list of profiles with any of these shapes, or the results of a benchmark ([`benchmark`]).
 
-pub mod benchmark;
+pub(crate) mod benchmark;
 mod legacy;
 pub(super) mod lenient;
 mod section;
@@ -35,7 +35,7 @@ use section::Notes;
 use version::Version;
 
 /// Maximum size of a document in bytes. A typical profile takes a few hundred kilobytes.
-pub const MAX_BYTES: usize = 64 << 20;
+pub(crate) const MAX_BYTES: usize = 64 << 20;
 
 /// Reason for rejecting a document that is nested too deeply. A profile has only a dozen levels.
 const TOO_DEEP: &str = "it is nested too deeply, with more than 127 levels of lists and objects";
@@ -69,7 +69,7 @@ pub struct NamedProfile {
 /// Returns [`Error::Malformed`] if the JSON is damaged, if the fields of a 1.1.0 document have wrong types, or if there
 /// is no run. Returns [`Error::Unsupported`] if the major version is not 1. In a list, such a profile only causes a
 /// warning, unless all profiles fail.
-pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
+pub(crate) fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
     let Parsed { document, notes } = parse(text)?;
     let mut profiles = match document {
         Value::Array(documents) => read_list(documents, path)?,

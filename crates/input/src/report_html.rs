@@ -27,7 +27,7 @@ const STEPS_START: &[u8] = b"id=\"crossprof-median-steps\">";
 const END: &[u8] = b"</script";
 
 /// Returns true if a file that starts with `head` is a report.
-pub fn looks_like_report(head: &[u8]) -> bool {
+pub(crate) fn looks_like_report(head: &[u8]) -> bool {
     let head = head.get(..HEAD_BYTES).unwrap_or(head);
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let is_page = text.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"<!doctype"));
@@ -39,14 +39,14 @@ pub fn looks_like_report(head: &[u8]) -> bool {
 /// # Errors
 ///
 /// Returns [`Error::Malformed`] if the report has no list, or ends inside it.
-pub fn profiles(page: &[u8]) -> Result<&[u8], Error> {
+pub(crate) fn profiles(page: &[u8]) -> Result<&[u8], Error> {
     let list = behind(page, START).ok_or_else(|| malformed("it contains no profiles"))?;
     before_end(list).ok_or_else(|| malformed("it ends inside the profiles"))
 }
 
 /// Returns the picture of each profile's median step as text. The list is empty if the report has no pictures or if they
 /// are damaged.
-pub fn median_steps(page: &[u8]) -> Vec<Option<String>> {
+pub(crate) fn median_steps(page: &[u8]) -> Vec<Option<String>> {
     let list = behind(page, STEPS_START).and_then(before_end).and_then(|list| std::str::from_utf8(list).ok());
     list.and_then(|list| json::from_str(list).ok()).unwrap_or_default()
 }

@@ -33,7 +33,7 @@ use base::Error;
 const DROP_A_PROFILE: &str = "Open the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
 
 /// Number of leading bytes that identify every format except JSON.
-pub const HEAD_BYTES: usize = 4096;
+pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// First bytes of the texts that XLA writes about a program: the program, its buffer assignment, and the lifetimes of its
 /// values.

@@ -8,7 +8,7 @@ pub(super) struct Draft(Finding);
 
 impl Draft {
     /// Starts a finding with its title, and with a message that states the cause, its cost and the evidence.
-    pub fn new(severity: FindingSeverity, confidence: Confidence, title: &str, message: String) -> Draft {
+    pub(crate) fn new(severity: FindingSeverity, confidence: Confidence, title: &str, message: String) -> Draft {
         Draft(Finding {
             id: String::new(),
             severity,
@@ -24,24 +24,24 @@ impl Draft {
     }
 
     /// Sets the advice, as an instruction.
-    pub fn remedy(mut self, text: &str) -> Draft {
+    pub(crate) fn remedy(mut self, text: &str) -> Draft {
         self.0.remedy = text.to_owned();
         self
     }
 
     /// Adds a number as evidence.
-    pub fn evidence(mut self, name: &str, value: f64) -> Draft {
+    pub(crate) fn evidence(mut self, name: &str, value: f64) -> Draft {
         self.0.evidence.push(Evidence { name: name.to_owned(), value, threshold: None });
         self
     }
 
     /// Adds a count as evidence.
-    pub fn count(self, name: &str, count: u64) -> Draft {
+    pub(crate) fn count(self, name: &str, count: u64) -> Draft {
         self.evidence(name, count as f64)
     }
 
     /// Adds a number as evidence if it is known.
-    pub fn evidence_where(self, name: &str, value: Option<f64>) -> Draft {
+    pub(crate) fn evidence_where(self, name: &str, value: Option<f64>) -> Draft {
         match value {
             Some(value) => self.evidence(name, value),
             None => self,
@@ -49,26 +49,26 @@ impl Draft {
     }
 
     /// Adds a number as evidence, with the limit that it exceeds.
-    pub fn passed(mut self, name: &str, value: f64, threshold: f64) -> Draft {
+    pub(crate) fn passed(mut self, name: &str, value: f64, threshold: f64) -> Draft {
         self.0.evidence.push(Evidence { name: name.to_owned(), value, threshold: Some(threshold) });
         self
     }
 
     /// Sets the impact: the affected share of the step, or of the active span if steps are unknown.
-    pub fn at_stake(mut self, percent: f64) -> Draft {
+    pub(crate) fn at_stake(mut self, percent: f64) -> Draft {
         self.0.time_at_stake_percent = Some(percent.clamp(0.0, 100.0));
         self
     }
 
     /// Sets the view that shows the evidence, and its filter.
-    pub fn link(mut self, view: View, filter: &str) -> Draft {
+    pub(crate) fn link(mut self, view: View, filter: &str) -> Draft {
         self.0.view = Some(view);
         self.0.filter = (!filter.is_empty()).then(|| filter.to_owned());
         self
     }
 
     /// Returns the finished finding.
-    pub fn fires(self) -> Verdict {
+    pub(crate) fn fires(self) -> Verdict {
         Verdict::Fires(Box::new(self.0))
     }
 }

@@ -46,7 +46,7 @@ pub(super) struct BothWait<'a> {
 
 impl<'a> Numbers<'a> {
     /// Returns the host's activities while devices are idle. `None` if the trace has no host events or devices are not idle.
-    pub fn host_side(&self) -> Option<HostSide<'a>> {
+    pub(crate) fn host_side(&self) -> Option<HostSide<'a>> {
         let breakdown = self.profile.step_breakdown.as_ref()?;
         let (meanwhile, idle_us) = (breakdown.host_meanwhile.as_ref()?, breakdown.parts.idle_us());
         let step = self.profile.step_timing.annotation();
@@ -63,13 +63,13 @@ impl<'a> Numbers<'a> {
 
     /// Describes the host's activities while devices are idle, as sentences that start with a space. Empty if the trace has no
     /// host events.
-    pub fn host_meanwhile(&self) -> String {
+    pub(crate) fn host_meanwhile(&self) -> String {
         self.host_side().map_or(String::new(), HostSide::sentences)
     }
 
     /// Returns the host's activities during the idle time that the input pipeline does not explain. `None` if the
     /// pipeline explains no idle time, because [`Numbers::host_side`] then describes all idle time.
-    pub fn besides_input(&self) -> Option<BesidesInput> {
+    pub(crate) fn besides_input(&self) -> Option<BesidesInput> {
         self.part_percent(StepPart::InputBound).filter(|share| *share >= INPUT_BOUND_PERCENT.good)?;
         let found = without_input(&self.context.run.trace, self.context.analysis)?;
         let step = self.profile.step_timing.annotation().map(str::to_owned);
@@ -77,13 +77,13 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the wait of the host if it takes most of the idle time.
-    pub fn both_wait(&self) -> Option<BothWait<'a>> {
+    pub(crate) fn both_wait(&self) -> Option<BothWait<'a>> {
         self.host_side()?.both_wait()
     }
 
     /// Names a range of the host with its file and line, and with the call inside it that takes most of its time:
     /// `on_step_end (train.py:21), mostly in savez_compressed`. Returns the name alone if the rest is unknown.
-    pub fn host_range(&self, name: &str) -> String {
+    pub(crate) fn host_range(&self, name: &str) -> String {
         let meanwhile = self.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
         let known = meanwhile.and_then(|it| it.ranges.iter().find(|range| range.name == name));
         let Some(range) = known else { return shown(name) };
@@ -102,14 +102,14 @@ pub(super) struct BesidesInput {
 
 impl BesidesInput {
     /// Returns the activities.
-    pub fn host_side(&self) -> HostSide<'_> {
+    pub(crate) fn host_side(&self) -> HostSide<'_> {
         let WithoutInput { meanwhile, idle_us, .. } = &self.found;
         let (step, steps, reads_results) = (self.step.as_deref(), self.steps, self.reads_results);
         HostSide { meanwhile, idle_us: *idle_us, step, steps, reads_results }
     }
 
     /// Describes the activities and the concurrent transfers, as sentences that start with a space.
-    pub fn sentences(&self) -> String {
+    pub(crate) fn sentences(&self) -> String {
         let host = self.host_side();
         let mut text =
             host.sentences().replacen("While devices are idle", "While devices are idle and do not wait for input", 1);
@@ -126,7 +126,7 @@ impl BesidesInput {
     }
 
     /// Returns the advice if transfers take most of the time.
-    pub fn remedy(&self, numbers: &Numbers<'_>) -> Option<String> {
+    pub(crate) fn remedy(&self, numbers: &Numbers<'_>) -> Option<String> {
         (self.host_side().share(self.found.transfer_us) > MOST_PERCENT).then(|| transfer_less(numbers))
     }
 }
@@ -158,7 +158,7 @@ impl<'a> HostSide<'a> {
     }
 
     /// Describes the host's main activity during the idle time, for a title: `the host is in on_step_end (savez_compressed)`.
-    pub fn activity(self) -> Option<String> {
+    pub(crate) fn activity(self) -> Option<String> {
         let range = self.main_range()?;
         // A function has a file and line, and an annotation does not.
         let name = format!("{}{}", shown(&range.name), if range.place.is_some() { "()" } else { "" });
@@ -175,7 +175,7 @@ impl<'a> HostSide<'a> {
 
     /// Returns the range or function in which the host waits for most of the idle time until another thread puts an item into a
     /// queue (`queue.Queue.get`).
-    pub fn waits_for_queue(self) -> Option<&'a HostRangeTime> {
+    pub(crate) fn waits_for_queue(self) -> Option<&'a HostRangeTime> {
         let is_queue = |call: &HostCall| call.place.as_ref().is_some_and(|place| place.starts_with("queue.py:"));
         let longest = self.meanwhile.ranges.iter().find(|it| !self.is_step(it))?;
         let waits = longest.calls.iter().any(|call| call.name == "get" && is_queue(call));
@@ -183,7 +183,7 @@ impl<'a> HostSide<'a> {
     }
 
     /// Returns true if the host waits for devices for much of the idle time, as it does when it reads results.
-    pub fn waits_for_devices(self) -> bool {
+    pub(crate) fn waits_for_devices(self) -> bool {
         let is_wait = |name: &str| READS.contains(&name) || python_waits::is(PythonWait::Device, name);
         let waits = |call: &HostCall| call.percent >= READS_PERCENT && is_wait(&call.name);
         let waits_itself = |range: &HostRangeTime| range.waits && self.share(range.time_us) >= READS_PERCENT;
@@ -192,13 +192,13 @@ impl<'a> HostSide<'a> {
     }
 
     /// Names the host's main activity during the idle time with its file and line: `update (train.py:27)`.
-    pub fn place(self) -> Option<String> {
+    pub(crate) fn place(self) -> Option<String> {
         self.main_range().map(|range| format!("{}{}", shown(&range.name), source(range)))
     }
 
     /// In the host's main activity, returns the innermost call that is defined in one of these files, with its place
     /// and its share of the activity's time: `__getitem__ (data.py:16)`.
-    pub fn innermost(self, is_file: impl Fn(&str) -> bool) -> Option<(&'a str, String, f64)> {
+    pub(crate) fn innermost(self, is_file: impl Fn(&str) -> bool) -> Option<(&'a str, String, f64)> {
         let is_wanted = |call: &&HostCall| {
             let file = call.place.as_ref().and_then(|place| place.rsplit_once(':')).map(|(file, _)| file);
             !call.name.starts_with('<') && file.is_some_and(&is_file)
@@ -211,7 +211,7 @@ impl<'a> HostSide<'a> {
     /// Returns the advice to move a computation to the devices. The advice applies if the host's main activity is a
     /// NumPy function and the host reads device results, because the function then probably works on these results.
     /// `None` for other activities.
-    pub fn to_device(self) -> Option<String> {
+    pub(crate) fn to_device(self) -> Option<String> {
         let range = self.main_range().filter(|range| self.reads_results && range.other_thread.is_none())?;
         let call = public_calls(range).find_map(numpy_function).filter(|_| !formats(range))?;
         Some(format!(
@@ -223,7 +223,7 @@ impl<'a> HostSide<'a> {
     }
 
     /// Returns the advice for the host's main activity during the idle time. `None` if the host has none.
-    pub fn remedy(self) -> Option<String> {
+    pub(crate) fn remedy(self) -> Option<String> {
         let range = self.main_range()?;
         let name = shown(&range.name);
         if let Some(other) = &range.other_thread {
@@ -257,7 +257,7 @@ impl<'a> HostSide<'a> {
     }
 
     /// Returns the wait of the host if it takes most of the idle time.
-    pub fn both_wait(self) -> Option<BothWait<'a>> {
+    pub(crate) fn both_wait(self) -> Option<BothWait<'a>> {
         let waits = |it: &&HostRangeTime| it.waits && self.share(it.time_us) > MOST_PERCENT;
         let lists = [&self.meanwhile.ranges, &self.meanwhile.behind];
         let call = lists.iter().find_map(|list| list.first().filter(waits))?;
@@ -482,7 +482,7 @@ fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
 impl BothWait<'_> {
     /// Names the work that host and devices wait for, such as `transfers (BufferSequencingEvent::Execute)`. `None` if the
     /// capture does not contain it.
-    pub fn for_what(self) -> Option<String> {
+    pub(crate) fn for_what(self) -> Option<String> {
         let name = &self.behind?.name;
         let what = match host_spans::work(name) {
             Some(HostWork::Transfer) => "transfers",
@@ -495,7 +495,7 @@ impl BothWait<'_> {
     }
 
     /// Returns the advice for the work that host and devices wait for. Advice to wait less often would not help.
-    pub fn remedy(self, numbers: &Numbers<'_>) -> String {
+    pub(crate) fn remedy(self, numbers: &Numbers<'_>) -> String {
         let words = numbers.words();
         let work = self.behind.and_then(|it| host_spans::work(&it.name));
         let remedy = match (work, self.behind) {

@@ -133,7 +133,7 @@ fn first(rows: &[StepRow]) -> Option<u64> {
 
 impl Loss<'_> {
     /// Names the steps: `Step 3`, `Steps 3 and 7`, `9 steps`.
-    pub fn steps(&self) -> String {
+    pub(crate) fn steps(&self) -> String {
         let mut names: Vec<&Step> = self.steps.clone();
         sort::sort_by_key(&mut names, |step| step.index);
         let names: Vec<String> =
@@ -146,7 +146,7 @@ impl Loss<'_> {
     }
 
     /// Names the part that takes longer: `input wait in load_batch`, `compute in fusion.3`.
-    pub fn cause(&self) -> Option<String> {
+    pub(crate) fn cause(&self) -> Option<String> {
         let place = self.place.as_ref().map_or(String::new(), |place| format!(" in {}", shown(place)));
         Some(format!("{}{place}", self.part_name()?))
     }
@@ -172,7 +172,7 @@ impl Loss<'_> {
     }
 
     /// Describes the lost time and its cause in sentences.
-    pub fn sentence(&self, numbers: &Numbers<'_>, typical_us: f64) -> String {
+    pub(crate) fn sentence(&self, numbers: &Numbers<'_>, typical_us: f64) -> String {
         let longest = self.steps.first().map_or(0.0, |step| step.duration_us);
         let [longest, typical, lost] = [longest, typical_us, self.lost_us].map(format::time_us);
         let steps = self.steps();
@@ -207,7 +207,7 @@ impl Loss<'_> {
     }
 
     /// Returns the name of the evidence for the part.
-    pub fn evidence(&self) -> Option<String> {
+    pub(crate) fn evidence(&self) -> Option<String> {
         self.part.map(evidence_of)
     }
 }

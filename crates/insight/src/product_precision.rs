@@ -17,7 +17,7 @@ pub(super) enum Slower {
 impl Slower {
     /// Returns the arithmetic of an op. `None` if the op is not a float32 product, uses the fastest arithmetic for float32, or
     /// is not in the file's HLO.
-    pub fn of(numbers: &Numbers<'_>, op: &Op) -> Option<Slower> {
+    pub(crate) fn of(numbers: &Numbers<'_>, op: &Op) -> Option<Slower> {
         let is_product = matches!(op.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
         if !is_product || op.data_type.is_none_or(|data_type| data_type.name() != "f32") {
             return None;
@@ -35,12 +35,12 @@ impl Slower {
     }
 
     /// Returns the name of the precision.
-    pub fn precision(self) -> &'static str {
+    pub(crate) fn precision(self) -> &'static str {
         if self == Slower::Passes(3) { "HIGH" } else { "HIGHEST" }
     }
 
     /// Returns the peak of this arithmetic, in FLOP/s. `None` if it is unknown.
-    pub fn peak(self, numbers: &Numbers<'_>) -> Option<f64> {
+    pub(crate) fn peak(self, numbers: &Numbers<'_>) -> Option<f64> {
         let rates = &numbers.context.analysis.roofline.peaks.as_ref()?.rates;
         match self {
             Slower::WithoutTensorCores => rates.get(Arithmetic::Fp32),
@@ -65,7 +65,7 @@ pub(super) mod tests {
     }
 
     /// Builds steps of 1000 us on an H100 in which a product of float32 matrices (137 GFLOP) takes `time` us.
-    pub fn with_precision(time: i64, precision: i64) -> Trace {
+    pub(crate) fn with_precision(time: i64, precision: i64) -> Trace {
         let mut trace = gpu_steps(12, |b, at| {
             let line = b.line("/device:GPU:0", "Stream #7(Compute)");
             if at == 0 {
@@ -88,7 +88,7 @@ pub(super) mod tests {
     }
 
     /// Builds TPU steps of 1000 us in which the product of [`with_precision`] takes 500 us.
-    pub fn on_tpu(precision: i64) -> Trace {
+    pub(crate) fn on_tpu(precision: i64) -> Trace {
         tpu_steps(12, |b, at| {
             if at == 0 {
                 add_product(b, precision);

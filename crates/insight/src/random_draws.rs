@@ -80,14 +80,14 @@ pub(super) struct Draws(BTreeMap<i64, Loops>);
 
 impl Draws {
     /// Looks for loops that draw random numbers in the programs that ran.
-    pub fn new(numbers: &Numbers<'_>) -> Draws {
+    pub(crate) fn new(numbers: &Numbers<'_>) -> Draws {
         let programs: BTreeSet<i64> = numbers.context.analysis.ops.rows.iter().filter_map(|op| op.program_id).collect();
         Draws(programs.into_iter().filter_map(|id| Some((id, Loops::of(numbers.module(id)?)))).collect())
     }
 
     /// Returns the source line that draws an op's random numbers. Empty if unknown. `None` if the op draws no random
     /// numbers.
-    pub fn source<'a>(&'a self, numbers: &'a Numbers<'_>, op: &Op) -> Option<&'a str> {
+    pub(crate) fn source<'a>(&'a self, numbers: &'a Numbers<'_>, op: &Op) -> Option<&'a str> {
         let ops = &numbers.context.analysis.ops;
         let own = ops.text(numbers.trace, op.source);
         if op.family.class() == OpClass::Communication {
@@ -117,7 +117,7 @@ pub(super) struct Drawn<'a> {
 impl<'a> Drawn<'a> {
     /// Looks for the numbers in the program. A fusion may also use the numbers, and return both a mask and the masked values.
     /// Only the instructions inside the fusion show which of its results is the mask.
-    pub fn by(numbers: &Numbers<'a>, op: &Op) -> Drawn<'a> {
+    pub(crate) fn by(numbers: &Numbers<'a>, op: &Op) -> Drawn<'a> {
         let own = sampler(numbers.context.analysis.ops.text(numbers.trace, op.framework_path));
         let Some((module, instruction)) = numbers.instruction(op) else {
             return Drawn { array: None, sampler: own };

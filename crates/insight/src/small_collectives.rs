@@ -44,7 +44,7 @@ impl Small<'_> {
     }
 
     /// Returns true if there are many of these collectives, and one of them has this name.
-    pub fn are_many_with(&self, numbers: &Numbers<'_>, name: &str) -> bool {
+    pub(crate) fn are_many_with(&self, numbers: &Numbers<'_>, name: &str) -> bool {
         let steps = numbers.steps_in_window().unwrap_or(f64::INFINITY);
         let devices = numbers.context.analysis.devices.used.len().max(1) as f64;
         self.calls() as f64 / steps / devices >= FEWEST_CALLS

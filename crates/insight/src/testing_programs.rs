@@ -20,37 +20,37 @@ pub(super) fn instruction(name: &'static str, opcode: &'static str, shape: &'sta
 
 impl Instruction {
     /// Sets the operands: instructions of the same computation, by name.
-    pub fn of(self, operands: &[&'static str]) -> Instruction {
+    pub(crate) fn of(self, operands: &[&'static str]) -> Instruction {
         Instruction { operands: operands.to_vec(), ..self }
     }
 
     /// Sets the called computations, by name.
-    pub fn calls(self, called: &[&'static str]) -> Instruction {
+    pub(crate) fn calls(self, called: &[&'static str]) -> Instruction {
         Instruction { called: called.to_vec(), ..self }
     }
 
     /// Sets the framework's path.
-    pub fn path(self, path: &str) -> Instruction {
+    pub(crate) fn path(self, path: &str) -> Instruction {
         Instruction { rest: self.rest.message(7, message().bytes(2, path)), ..self }
     }
 
     /// Sets the value of a constant of the type s32.
-    pub fn value(self, value: i64) -> Instruction {
+    pub(crate) fn value(self, value: i64) -> Instruction {
         Instruction { rest: self.rest.message(8, message().message(1, shape("s32[]")).int(4, value)), ..self }
     }
 
     /// Sets a text field.
-    pub fn text(self, field: u32, value: &str) -> Instruction {
+    pub(crate) fn text(self, field: u32, value: &str) -> Instruction {
         Instruction { rest: self.rest.bytes(field, value), ..self }
     }
 
     /// Sets a message field.
-    pub fn message(self, field: u32, value: Message) -> Instruction {
+    pub(crate) fn message(self, field: u32, value: Message) -> Instruction {
         Instruction { rest: self.rest.message(field, value), ..self }
     }
 
     /// Sets an integer field.
-    pub fn int(self, field: u32, value: i64) -> Instruction {
+    pub(crate) fn int(self, field: u32, value: i64) -> Instruction {
         Instruction { rest: self.rest.int(field, value), ..self }
     }
 }

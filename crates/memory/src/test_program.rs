@@ -6,16 +6,16 @@ use crate::ProgramMemory;
 
 /// A program. Its instructions and buffers keep the ids that they are added with.
 #[derive(Clone, Debug, Default)]
-pub struct TestProgram {
+pub(crate) struct TestProgram {
     instructions: Vec<Message>,
     buffers: Vec<Message>,
     allocations: Vec<Message>,
     traces: Vec<Message>,
 }
 
-pub const ALLOCATE: i64 = 0;
-pub const FREE: i64 = 1;
-pub const SHARE: i64 = 2;
+pub(crate) const ALLOCATE: i64 = 0;
+pub(crate) const FREE: i64 = 1;
+pub(crate) const SHARE: i64 = 2;
 
 /// `f32[size]`.
 fn shape(size: i64) -> Message {
@@ -24,30 +24,30 @@ fn shape(size: i64) -> Message {
 
 impl TestProgram {
     /// Adds an instruction `opcode.id` with a result of `elements` numbers of four bytes.
-    pub fn instruction(self, id: i64, opcode: &str, path: &str, elements: i64) -> Self {
+    pub(crate) fn instruction(self, id: i64, opcode: &str, path: &str, elements: i64) -> Self {
         let metadata = message().bytes(2, path);
         let instruction = message().bytes(1, format!("{opcode}.{id}")).bytes(2, opcode).message(3, shape(elements));
         self.raw_instruction(instruction.message(7, metadata).int(35, id))
     }
 
-    pub fn raw_instruction(mut self, instruction: Message) -> Self {
+    pub(crate) fn raw_instruction(mut self, instruction: Message) -> Self {
         self.instructions.push(instruction);
         self
     }
 
     /// Adds a buffer of the instruction with the same id.
-    pub fn buffer(self, id: i64, size: i64) -> Self {
+    pub(crate) fn buffer(self, id: i64, size: i64) -> Self {
         self.raw_buffer(message().int(1, id).int(2, size).message(3, message().int(4, id)))
     }
 
-    pub fn raw_buffer(mut self, buffer: Message) -> Self {
+    pub(crate) fn raw_buffer(mut self, buffer: Message) -> Self {
         self.buffers.push(buffer);
         self
     }
 
     /// Adds an allocation with these buffers in sequence. `flag` is the field number of its kind, or 0 for temporary
     /// values.
-    pub fn allocation(mut self, size: i64, flag: u32, buffers: &[i64]) -> Self {
+    pub(crate) fn allocation(mut self, size: i64, flag: u32, buffers: &[i64]) -> Self {
         let mut allocation = message().int(1, self.allocations.len() as i64).int(2, size);
         if flag > 0 {
             allocation = allocation.int(flag, 1);
@@ -59,13 +59,13 @@ impl TestProgram {
         self
     }
 
-    pub fn raw_allocation(mut self, allocation: Message) -> Self {
+    pub(crate) fn raw_allocation(mut self, allocation: Message) -> Self {
         self.allocations.push(allocation);
         self
     }
 
     /// Adds a heap trace of `(kind, buffer, shared with)`. Each event names the instruction of its buffer, like XLA's events.
-    pub fn trace(mut self, events: &[(i64, i64, i64)]) -> Self {
+    pub(crate) fn trace(mut self, events: &[(i64, i64, i64)]) -> Self {
         let mut trace = message();
         for &(kind, buffer, with) in events {
             let name = format!("add.{buffer}");
@@ -76,7 +76,7 @@ impl TestProgram {
     }
 
     /// Returns the `xla.HloProto`.
-    pub fn proto(&self) -> Vec<u8> {
+    pub(crate) fn proto(&self) -> Vec<u8> {
         let mut computation = message().bytes(1, "main").int(5, 1);
         for instruction in &self.instructions {
             computation = computation.message(2, instruction.clone());
@@ -93,12 +93,12 @@ impl TestProgram {
     }
 
     /// Calls `look` with the memory of the program.
-    pub fn look<T>(&self, look: impl FnOnce(&ProgramMemory) -> T) -> T {
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&ProgramMemory) -> T) -> T {
         look_at(&self.proto(), look).expect("a buffer assignment")
     }
 }
 
 /// Calls `look` with the memory of the program that `proto` contains.
-pub fn look_at<T>(proto: &[u8], look: impl FnOnce(&ProgramMemory) -> T) -> Option<T> {
+pub(crate) fn look_at<T>(proto: &[u8], look: impl FnOnce(&ProgramMemory) -> T) -> Option<T> {
     ProgramMemory::read(proto).map(|program| look(&program))
 }

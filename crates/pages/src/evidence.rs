@@ -5,7 +5,7 @@ use report::{Evidence, Finding};
 
 /// Formats the evidence as labels and values. Numbers for the same thing in several units share a
 /// line: `Copy done: 96.9 %, 760 ms`.
-pub fn lines(evidence: &[Evidence]) -> Vec<(String, String)> {
+pub(crate) fn lines(evidence: &[Evidence]) -> Vec<(String, String)> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for it in evidence {
         let (label, value) = (label(it), value(it));
@@ -42,7 +42,7 @@ fn value(evidence: &Evidence) -> String {
 }
 
 /// Formats a rule that could not be checked: its title as a question, and the missing input.
-pub fn unchecked(finding: &Finding) -> (String, String) {
+pub(crate) fn unchecked(finding: &Finding) -> (String, String) {
     let why = finding.message.strip_prefix("Not checked: ").unwrap_or(&finding.message);
     let mut letters = why.chars();
     let why = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());

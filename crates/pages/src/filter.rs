@@ -7,11 +7,11 @@
 use table::{Column, Filter, has_column, terms};
 
 /// Key of a filter for two devices, `between=0-3`. Only one page uses it ([`pair`]), and it is not a column of any table.
-pub const BETWEEN: &str = "between";
+pub(crate) const BETWEEN: &str = "between";
 
 /// Filter as it applies to a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+pub(crate) struct Applied {
     /// Terms that apply to the table.
     pub filter: String,
     /// Columns that the table lacks, each once.
@@ -19,7 +19,7 @@ pub struct Applied {
 }
 
 /// Returns the part of `filter` that applies to a table with these columns.
-pub fn applied(filter: &str, columns: &[Column]) -> Applied {
+pub(crate) fn applied(filter: &str, columns: &[Column]) -> Applied {
     let mut kept: Vec<String> = Vec::new();
     let mut lacking: Vec<String> = Vec::new();
     // The user is still typing `category=`.
@@ -34,7 +34,7 @@ pub fn applied(filter: &str, columns: &[Column]) -> Applied {
 }
 
 /// Returns the two numbers of a filter's term `key=1-2`, and the filter without this term.
-pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
+pub(crate) fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
     let of = |term: &String| {
         let (from, to) = term.strip_prefix(key)?.strip_prefix('=')?.trim_matches('"').split_once('-')?;
         Some((from.parse().ok()?, to.parse().ok()?))
@@ -44,7 +44,7 @@ pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
 }
 
 /// Returns the terms of a filter that name this column.
-pub fn terms_on(filter: &str, key: &str) -> String {
+pub(crate) fn terms_on(filter: &str, key: &str) -> String {
     let is_about = |term: &String| {
         let term = term.strip_prefix('-').unwrap_or(term);
         term.strip_prefix(key).is_some_and(|rest| rest.len() > 1 && rest.starts_with([':', '=', '<', '>', '≤', '≥']))

@@ -22,7 +22,7 @@ pub fn parts(path: &str) -> Vec<&str> {
 
 /// Returns, for each path, the words that some other path lacks. Underscores and folders separate words. Words of one folder
 /// stay together. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
-pub fn differing(paths: &[&str]) -> Vec<String> {
+pub(crate) fn differing(paths: &[&str]) -> Vec<String> {
     let count = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();
         base::sort::sort_by(&mut names, Ord::cmp);

@@ -35,7 +35,12 @@ pub(crate) struct Functions<'m> {
 }
 
 impl<'m> Functions<'m> {
-    pub fn new(module: &'m Module, op: &Instruction, mesh: Option<Mesh>, expression: Expression) -> Functions<'m> {
+    pub(crate) fn new(
+        module: &'m Module,
+        op: &Instruction,
+        mesh: Option<Mesh>,
+        expression: Expression,
+    ) -> Functions<'m> {
         Functions {
             module,
             mesh,
@@ -52,14 +57,14 @@ impl<'m> Functions<'m> {
     }
 
     /// Adds a sentence to the head comment, once.
-    pub fn note(&mut self, sentence: &str) {
+    pub(crate) fn note(&mut self, sentence: &str) {
         if !self.notes.iter().any(|it| it == sentence) {
             self.notes.push(sentence.to_owned());
         }
     }
 
     /// Returns the name of the function for the `n`-th computation that an instruction calls.
-    pub fn called(&mut self, instruction: &Instruction, n: usize) -> Result<String, Unsupported> {
+    pub(crate) fn called(&mut self, instruction: &Instruction, n: usize) -> Result<String, Unsupported> {
         let index = instruction.called.get(n).copied();
         let index = index.ok_or_else(|| Unsupported::missing("the called computation", &instruction.name))?;
         self.function(index)

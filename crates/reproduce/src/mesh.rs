@@ -13,7 +13,7 @@ pub(crate) struct Mesh {
 
 impl Mesh {
     /// Returns the mesh of an instruction and of everything that it calls. `None` if it contains no collective.
-    pub fn new(module: &Module, instruction: &Instruction) -> Result<Option<Mesh>, Unsupported> {
+    pub(crate) fn new(module: &Module, instruction: &Instruction) -> Result<Option<Mesh>, Unsupported> {
         let mut found = Search { groups: None, devices: 0, asks: false, left: limits::INSTRUCTIONS };
         found.visit(module, instruction, 0)?;
         let (replicas, partitions) = module.devices().unwrap_or((1, 1));
@@ -44,27 +44,27 @@ impl Mesh {
     }
 
     /// Returns the number of devices.
-    pub fn devices(&self) -> usize {
+    pub(crate) fn devices(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
     }
 
     /// Returns the name of the axis along which the devices of a group communicate.
-    pub fn axis(&self) -> &'static str {
+    pub(crate) fn axis(&self) -> &'static str {
         "\"member\""
     }
 
     /// Returns the names of all axes.
-    pub fn axes(&self) -> &'static str {
+    pub(crate) fn axes(&self) -> &'static str {
         if self.groups.len() == 1 { "(\"member\",)" } else { "(\"group\", \"member\")" }
     }
 
     /// Returns the place of a device along all axes.
-    pub fn place(&self, device: u32) -> Option<usize> {
+    pub(crate) fn place(&self, device: u32) -> Option<usize> {
         self.groups.iter().flatten().position(|&it| it == device)
     }
 
     /// Returns the places of the devices as a Python list.
-    pub fn list(&self) -> String {
+    pub(crate) fn list(&self) -> String {
         let group = |group: &Vec<u32>| {
             let members: Vec<String> = group.iter().map(u32::to_string).collect();
             format!("[{}]", members.join(", "))
@@ -74,7 +74,7 @@ impl Mesh {
     }
 
     /// Returns the pairs of a collective-permute, as places along all axes.
-    pub fn pairs(&self, pairs: &[(u32, u32)]) -> Option<String> {
+    pub(crate) fn pairs(&self, pairs: &[(u32, u32)]) -> Option<String> {
         let pair = |&(source, target): &(u32, u32)| Some(python::tuple([self.place(source)?, self.place(target)?]));
         let pairs: Vec<String> = pairs.iter().map(pair).collect::<Option<_>>()?;
         Some(format!("[{}]", pairs.join(", ")))

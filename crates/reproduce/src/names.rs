@@ -24,12 +24,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub fn new() -> Names {
+    pub(crate) fn new() -> Names {
         Names { used: RESERVED.split_whitespace().map(str::to_owned).collect() }
     }
 
     /// Returns an identifier that resembles the text and is not in use yet: `dot_general_2` for `dot_general.2`.
-    pub fn add(&mut self, text: &str) -> String {
+    pub(crate) fn add(&mut self, text: &str) -> String {
         let mut name = String::new();
         for c in text.chars().take(MAX_NAME) {
             name.push(if c.is_ascii_alphanumeric() { c } else { '_' });

@@ -38,7 +38,7 @@ pub(crate) struct Operands<'m> {
 }
 
 impl<'m> Operands<'m> {
-    pub fn new(module: &'m Module, instruction: &Instruction) -> Operands<'m> {
+    pub(crate) fn new(module: &'m Module, instruction: &Instruction) -> Operands<'m> {
         let target = instruction.attributes().custom_call_target.as_str();
         let is_solver = ["lapack_", "blas_", "cusolver_", "hipsolver_", "__cusolver$", "__cublas$triangular"]
             .iter()
@@ -53,7 +53,7 @@ impl<'m> Operands<'m> {
     }
 
     /// Returns the expression of an operand: a constant of the program, a new array, or a tuple of these.
-    pub fn expression(
+    pub(crate) fn expression(
         &mut self,
         functions: &mut Functions<'_>,
         index: InstructionIndex,

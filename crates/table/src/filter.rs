@@ -124,7 +124,7 @@ impl Filter {
 
 impl Term {
     /// Returns the term as a search word for all columns.
-    pub fn as_word(&self) -> Word<'_> {
+    pub(crate) fn as_word(&self) -> Word<'_> {
         Word { word: &self.word, whole: false }
     }
 }
@@ -214,7 +214,7 @@ pub(super) fn unit_of(column: Unit) -> Option<expression::Unit> {
 
 impl Condition {
     /// Returns the word that a text must contain or equal. Returns `None` if no text can pass.
-    pub fn of_text(&self) -> Option<Word<'_>> {
+    pub(crate) fn of_text(&self) -> Option<Word<'_>> {
         match self.operator {
             Operator::Contains => Some(Word { word: &self.text, whole: false }),
             Operator::Is(Relation::Equal) => Some(Word { word: &self.text, whole: true }),
@@ -224,12 +224,12 @@ impl Condition {
 
     /// Returns the number with which a column's cells are compared, in `unit`. Returns `None` if the condition has no
     /// number, or if its unit measures something else.
-    pub fn number_in(&self, unit: Unit) -> Option<f64> {
+    pub(crate) fn number_in(&self, unit: Unit) -> Option<f64> {
         self.number.as_ref()?.in_unit(unit_of(unit)).ok()
     }
 
     /// Returns true if a cell passes, given the number from [`Condition::number_in`]. An absent cell does not pass.
-    pub fn holds(&self, cell: CellRef<'_>, wanted: Option<f64>) -> bool {
+    pub(crate) fn holds(&self, cell: CellRef<'_>, wanted: Option<f64>) -> bool {
         let number = match cell {
             CellRef::Absent => return false,
             CellRef::Text(text) => return self.of_text().is_some_and(|word| word.is_in(text)),

@@ -23,7 +23,7 @@ const BLOCK: usize = 4096;
 
 impl Word<'_> {
     /// Returns true if the text contains the word. Names are nearly always ASCII, and ASCII names are not copied.
-    pub fn is_in(self, text: &str) -> bool {
+    pub(crate) fn is_in(self, text: &str) -> bool {
         if !text.is_ascii() {
             let text = text.to_lowercase();
             return if self.whole { text == self.word } else { text.contains(self.word) };
@@ -38,7 +38,7 @@ impl Word<'_> {
     }
 
     /// Sets `found` for each text of a table that contains the word. Returns true if any text contains the word.
-    pub fn mark(self, texts: TextTable<'_>, found: &mut [bool]) -> bool {
+    pub(crate) fn mark(self, texts: TextTable<'_>, found: &mut [bool]) -> bool {
         let TextTable { text, ends } = texts;
         let rarest = rarest(self.word.as_bytes(), text.as_bytes());
         let (mut start, mut any) = (0, false);

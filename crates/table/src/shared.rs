@@ -26,7 +26,7 @@ pub(super) struct TextTable<'a> {
 
 impl<'a> TextTable<'a> {
     /// Returns the text with this number in the table. Returns an empty text if there is none.
-    pub fn get(self, number: usize) -> &'a str {
+    pub(crate) fn get(self, number: usize) -> &'a str {
         let Some(&end) = self.ends.get(number) else { return "" };
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
         self.text.get(start..end).unwrap_or_default()

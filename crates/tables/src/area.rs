@@ -86,7 +86,11 @@ impl<'a> AreaOf<'a> {
     /// # Errors
     ///
     /// Fails if no line or no time is selected.
-    pub fn new(context: &Context<'a>, timeline: &'a Timeline, asked: &AreaQuery) -> Result<AreaOf<'a>, AreaError> {
+    pub(crate) fn new(
+        context: &Context<'a>,
+        timeline: &'a Timeline,
+        asked: &AreaQuery,
+    ) -> Result<AreaOf<'a>, AreaError> {
         let source = timeline.source(*context, Origin::Captured);
         let capture = source.by_line.extent.unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO));
         let at = |ps: Option<i64>| ps.map(|ps| capture.start + Ps::new(ps));

@@ -95,14 +95,14 @@ pub(super) struct ArgumentRow<'a> {
 }
 
 /// Table of arguments, sorted by their size on a device, largest first.
-pub struct ArgumentRows<'a> {
+pub(crate) struct ArgumentRows<'a> {
     rows: Vec<ArgumentRow<'a>>,
     columns: Vec<Column>,
 }
 
 impl<'a> ArgumentRows<'a> {
     /// Creates the table for `context`.
-    pub fn new(context: &Context<'a>) -> ArgumentRows<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> ArgumentRows<'a> {
         let row = |argument: &'a Argument| ArgumentRow {
             argument,
             split: argument.placement.as_ref().map(|placement| placement.split()).unwrap_or_default(),

@@ -113,12 +113,12 @@ const APART: [Column; 4] = [
 ];
 
 /// Returns the columns of all forms.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).chain(BY_RUN).chain(APART).collect()
 }
 
 /// Returns the columns of one form. For an unknown form, returns the columns of the form by op.
-pub fn columns_of_form(form: &str) -> Vec<Column> {
+pub(crate) fn columns_of_form(form: &str) -> Vec<Column> {
     match form {
         "kind" => std::iter::once(KIND).chain(SUMS).collect(),
         "run" => {
@@ -134,7 +134,7 @@ pub fn columns_of_form(form: &str) -> Vec<Column> {
 }
 
 /// Returns the table of a run. An unknown variant gives the form by op.
-pub fn table(context: &Context<'_>, variant: &str) -> Table {
+pub(crate) fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, pair) = match variant.split_once(':') {
         Some((form, pair)) => (form, pair.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))),
         None => (variant, None),

@@ -86,7 +86,7 @@ pub(super) struct EventRows<'a> {
 }
 
 impl<'a> EventRows<'a> {
-    pub fn new(of: AreaOf<'a>) -> EventRows<'a> {
+    pub(crate) fn new(of: AreaOf<'a>) -> EventRows<'a> {
         let trace: &Trace = of.source.trace;
         let process =
             |line| trace.plane_of(line).map_or(String::new(), |plane| process_name(trace, plane).into_owned());
@@ -95,7 +95,7 @@ impl<'a> EventRows<'a> {
     }
 
     /// Returns the event of a row.
-    pub fn event(&self, row: u32) -> Option<EventId> {
+    pub(crate) fn event(&self, row: u32) -> Option<EventId> {
         self.events.get(row as usize).map(|listed| listed.id)
     }
 }

@@ -40,7 +40,7 @@ pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
 ];
 
 /// Returns every finding of a profile, even of an imported one.
-pub fn table(profile: &UnifiedProfile) -> Table {
+pub(crate) fn table(profile: &UnifiedProfile) -> Table {
     of_rows("findings", &COLUMNS, &profile.findings)
 }
 

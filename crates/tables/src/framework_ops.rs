@@ -236,7 +236,7 @@ fn add(sum: &mut Option<f64>, value: Option<f64>) {
 }
 
 /// Table of a run.
-pub struct FrameworkOpRows<'a> {
+pub(crate) struct FrameworkOpRows<'a> {
     context: Context<'a>,
     groups: Vec<Group>,
     columns: Vec<Column>,
@@ -244,7 +244,7 @@ pub struct FrameworkOpRows<'a> {
 
 impl<'a> FrameworkOpRows<'a> {
     /// Creates the table of a run, sorted by self time, largest first.
-    pub fn new(context: &Context<'a>) -> FrameworkOpRows<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> FrameworkOpRows<'a> {
         let (ops, trace, roofline) = (&context.analysis.ops, context.trace(), &context.analysis.roofline);
         let mut index: FxHashMap<(bool, &str), usize> = FxHashMap::default();
         let mut members: Vec<Vec<&Op>> = Vec::new();

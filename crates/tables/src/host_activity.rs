@@ -48,7 +48,7 @@ pub(super) static THREADS: ProfileColumns<HostThread, 7> = [
 ];
 
 /// Lists the threads with the most busy time.
-pub fn threads(profile: &UnifiedProfile) -> Table {
+pub(crate) fn threads(profile: &UnifiedProfile) -> Table {
     of_rows("host-threads", &THREADS, profile.host_activity.iter().flat_map(|host| &host.threads))
 }
 
@@ -70,13 +70,13 @@ pub(super) static PROGRAMS: ProfileColumns<HostProgram, 6> = [
 ];
 
 /// Lists programs that were called, executed or compiled.
-pub fn programs(profile: &UnifiedProfile) -> Table {
+pub(crate) fn programs(profile: &UnifiedProfile) -> Table {
     of_rows("host-programs", &PROGRAMS, profile.host_activity.iter().flat_map(|host| &host.programs))
 }
 
 /// Explains why the table of host threads or host programs is empty for a run with device ops, and names the tables to read
 /// instead. Returns `None` for other tables and runs.
-pub fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
+pub(crate) fn why_empty(name: TableName, profile: &UnifiedProfile) -> Option<String> {
     let instead = match name {
         TableName::HostThreads => {
             "range --by line for the time of each thread, and host-ops for the activity of \
@@ -141,7 +141,7 @@ pub(super) static OTHER_DEVICES: ProfileColumns<OtherDevice, 7> = [
 ];
 
 /// Lists devices of unknown kinds.
-pub fn other_devices(profile: &UnifiedProfile) -> Table {
+pub(crate) fn other_devices(profile: &UnifiedProfile) -> Table {
     of_rows("other-devices", &OTHER_DEVICES, &profile.other_devices)
 }
 
@@ -166,7 +166,7 @@ pub(super) static OTHER_DEVICE_EVENTS: ProfileColumns<(String, OtherDeviceEvent)
 ];
 
 /// Lists the events of other devices with the most time.
-pub fn other_device_events(profile: &UnifiedProfile) -> Table {
+pub(crate) fn other_device_events(profile: &UnifiedProfile) -> Table {
     let of = |device: &OtherDevice| {
         device.top_events.iter().map(|event| (device.name.clone(), event.clone())).collect::<Vec<_>>()
     };

@@ -81,7 +81,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
 ];
 
 /// Host ops of a run, sorted by self time, largest first.
-pub struct HostOpRows<'a> {
+pub(crate) struct HostOpRows<'a> {
     ops: &'a HostOps,
     trace: &'a Trace,
     columns: Vec<Column>,
@@ -89,7 +89,7 @@ pub struct HostOpRows<'a> {
 
 impl<'a> HostOpRows<'a> {
     /// Creates the table for `context`.
-    pub fn new(context: &Context<'a>) -> HostOpRows<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> HostOpRows<'a> {
         HostOpRows { ops: context.host_ops(), trace: context.trace(), columns: columns(&COLUMNS) }
     }
 }

@@ -202,7 +202,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
 ];
 
 /// Kernels of a run, sorted by time, largest first.
-pub struct KernelTable<'a> {
+pub(crate) struct KernelTable<'a> {
     trace: &'a Trace,
     stats: &'a KernelStats,
     kept: &'a KernelColumns,
@@ -212,7 +212,7 @@ pub struct KernelTable<'a> {
 
 impl<'a> KernelTable<'a> {
     /// Creates the table for `context`.
-    pub fn new(context: &Context<'a>) -> KernelTable<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> KernelTable<'a> {
         let (trace, stats) = (context.trace(), &context.analysis.kernel_stats);
         let total_us = stats.all.map_or(0.0, |all| all.total.as_us());
         KernelTable { trace, stats, kept: context.kernel_columns(), total_us, columns: columns(&COLUMNS) }

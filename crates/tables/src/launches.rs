@@ -122,7 +122,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
 ];
 
 /// Launches of a run, sorted by delay, largest first.
-pub struct LaunchTable<'a> {
+pub(crate) struct LaunchTable<'a> {
     groups: &'a [LaunchGroup],
     trace: &'a Trace,
     /// Demangled names of the launched work, if the trace contains mangled ones.
@@ -132,7 +132,7 @@ pub struct LaunchTable<'a> {
 
 impl<'a> LaunchTable<'a> {
     /// Creates the table for `context`.
-    pub fn new(context: &Context<'a>) -> LaunchTable<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> LaunchTable<'a> {
         let (groups, trace) = (context.analysis.launches.groups.as_slice(), context.trace());
         let names = groups.iter().map(|group| demangle(trace.text(group.kernel))).collect();
         LaunchTable { groups, trace, names, columns: columns(&COLUMNS) }

@@ -159,7 +159,7 @@ enum By {
 /// Returns the groups, sorted by self time, largest first. `variant` is `name` (also the default for unknown words),
 /// `scope`, `category`, `program` or `source`. The variant may end with a colon and a filter of the ops table. Only ops
 /// that match the filter are grouped.
-pub fn table(context: &Context<'_>, variant: &str) -> Table {
+pub(crate) fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, filter) = variant.split_once(':').unwrap_or((variant, ""));
     let by = match form {
         "scope" => By::Scope,

@@ -67,7 +67,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
 ];
 
 /// Op types of a run: first the op types on devices, then those on the host, each sorted by time, largest first.
-pub struct OpPlacementRows<'a> {
+pub(crate) struct OpPlacementRows<'a> {
     placement: &'a Placement,
     platform: &'static str,
     columns: Vec<Column>,
@@ -75,7 +75,7 @@ pub struct OpPlacementRows<'a> {
 
 impl<'a> OpPlacementRows<'a> {
     /// Creates the table for `context`.
-    pub fn new(context: &Context<'a>) -> OpPlacementRows<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> OpPlacementRows<'a> {
         let platform = context.analysis.devices.platform.map_or("", |platform| platform.label());
         OpPlacementRows { placement: context.placement(), platform, columns: columns(&COLUMNS) }
     }

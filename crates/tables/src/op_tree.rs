@@ -133,7 +133,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
 ];
 
 /// Table of a run.
-pub struct OpTreeRows<'a> {
+pub(crate) struct OpTreeRows<'a> {
     tree: &'a OpTree,
     /// Peak that XProf compares all ops with, in FLOP/s.
     peak: Option<f64>,
@@ -145,7 +145,7 @@ pub struct OpTreeRows<'a> {
 impl<'a> OpTreeRows<'a> {
     /// Creates the tree by `variant`: `program` (also for unknown words), `category`, `scope` or
     /// `source`.
-    pub fn new(context: &Context<'a>, variant: &str) -> OpTreeRows<'a> {
+    pub(crate) fn new(context: &Context<'a>, variant: &str) -> OpTreeRows<'a> {
         let (trace, analysis, grouping) = (context.trace(), context.analysis, Grouping::from_key(variant));
         let kept = context.tree_columns(grouping);
         let texts = SharedTexts::new(analysis.ops.texts.tables(trace).into_iter().chain([kept.table()]));

@@ -257,7 +257,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
 ];
 
 /// Table of a run.
-pub struct OpRows<'a> {
+pub(crate) struct OpRows<'a> {
     trace: &'a Trace,
     ops: &'a Ops,
     columns: Vec<Column>,
@@ -267,7 +267,7 @@ pub struct OpRows<'a> {
 
 impl<'a> OpRows<'a> {
     /// Creates the table of a run, sorted by self time, largest first.
-    pub fn new(context: &Context<'a>) -> OpRows<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> OpRows<'a> {
         OpRows {
             trace: context.trace(),
             ops: &context.analysis.ops,

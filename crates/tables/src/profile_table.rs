@@ -7,10 +7,10 @@ use table::{Cell, Column, Table, columns};
 type ProfileColumn<R> = (Column, fn(&R) -> Cell);
 
 /// All columns of a table.
-pub type ProfileColumns<R, const N: usize> = [ProfileColumn<R>; N];
+pub(crate) type ProfileColumns<R, const N: usize> = [ProfileColumn<R>; N];
 
 /// Creates the table from these rows.
-pub fn of_rows<'a, R: 'a>(
+pub(crate) fn of_rows<'a, R: 'a>(
     name: &'static str,
     fields: &[ProfileColumn<R>],
     rows: impl IntoIterator<Item = &'a R>,
@@ -20,21 +20,21 @@ pub fn of_rows<'a, R: 'a>(
 }
 
 /// Creates a text.
-pub fn text(text: &str) -> Cell {
+pub(crate) fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
 /// Creates a text, or an absent cell.
-pub fn optional_text(value: &Option<String>) -> Cell {
+pub(crate) fn optional_text(value: &Option<String>) -> Cell {
     value.as_deref().map_or(Cell::Absent, text)
 }
 
 /// Creates an integer, or an absent cell.
-pub fn int(value: Option<u64>) -> Cell {
+pub(crate) fn int(value: Option<u64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Int)
 }
 
 /// Creates a real number, or an absent cell.
-pub fn float(value: Option<f64>) -> Cell {
+pub(crate) fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Float)
 }

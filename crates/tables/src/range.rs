@@ -141,7 +141,7 @@ pub(super) struct RangeRows<'a> {
 impl<'a> RangeRows<'a> {
     /// Groups events by `variant`: `name` (also for unknown words), `op`, `category`, `scope` or
     /// `line`.
-    pub fn new(of: AreaOf<'a>, variant: &str) -> RangeRows<'a> {
+    pub(crate) fn new(of: AreaOf<'a>, variant: &str) -> RangeRows<'a> {
         let grouping = Grouping::new(&of.context, GroupBy::from_key(variant));
         let mut groups = groups(of.source, &of.area, &grouping);
         sort::by_number(&mut groups, |group| group.sums.total.as_ps(), |_, _| Ordering::Equal);

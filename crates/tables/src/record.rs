@@ -48,7 +48,7 @@ type KeptMaker = fn(&Recorded, &str) -> Table;
 
 impl TableRecord {
     /// Creates the record of a table with one form that a page shows completely.
-    pub const fn new(key: &'static str, columns: fn() -> Vec<Column>, made: Made) -> TableRecord {
+    pub(crate) const fn new(key: &'static str, columns: fn() -> Vec<Column>, made: Made) -> TableRecord {
         TableRecord { key, forms: &[], columns, columns_of_form: None, made, shown: Shown::WHOLE }
     }
 }
@@ -57,17 +57,17 @@ impl TableRecord {
 /// functions that make tables.
 impl Made {
     /// Returns true if the table is made from memory data.
-    pub const fn is_of_memory(self) -> bool {
+    pub(crate) const fn is_of_memory(self) -> bool {
         matches!(self, Made::Memory(_) | Made::KeptMemory(..))
     }
 
     /// Returns true if the table covers an area of the timeline.
-    pub const fn is_of_area(self) -> bool {
+    pub(crate) const fn is_of_area(self) -> bool {
         matches!(self, Made::Area(_))
     }
 
     /// Returns the function that makes the table from a unified profile.
-    pub const fn profile_maker(self) -> Option<ProfileMaker> {
+    pub(crate) const fn profile_maker(self) -> Option<ProfileMaker> {
         match self {
             Made::Profile(make) => Some(make),
             Made::Events(_, or) => or,

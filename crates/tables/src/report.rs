@@ -127,7 +127,7 @@ pub(super) static STEPS: ProfileColumns<Step, 26> = [
 ];
 
 /// Returns every step of the capture.
-pub fn steps(profile: &UnifiedProfile) -> Table {
+pub(crate) fn steps(profile: &UnifiedProfile) -> Table {
     of_rows("steps", &STEPS, &profile.steps)
 }
 
@@ -308,7 +308,7 @@ pub(super) static DEVICES: ProfileColumns<DeviceStats, 31> = [
 ];
 
 /// Returns the devices that ran ops.
-pub fn devices(profile: &UnifiedProfile) -> Table {
+pub(crate) fn devices(profile: &UnifiedProfile) -> Table {
     of_rows("devices", &DEVICES, profile.multi_device.iter().flat_map(|devices| &devices.device_stats))
 }
 
@@ -337,7 +337,7 @@ pub(super) static KERNELS: ProfileColumns<Kernel, 9> = [
 ];
 
 /// Returns the kernels with the most self time.
-pub fn kernels(profile: &UnifiedProfile) -> Table {
+pub(crate) fn kernels(profile: &UnifiedProfile) -> Table {
     of_rows("top-kernels", &KERNELS, &profile.kernels.top_kernels)
 }
 
@@ -410,7 +410,7 @@ pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [
 ];
 
 /// Returns self time by category, largest first.
-pub fn categories(profile: &UnifiedProfile) -> Table {
+pub(crate) fn categories(profile: &UnifiedProfile) -> Table {
     let mut categories: Vec<_> = profile.kernels.kernels_by_category.clone().into_iter().collect();
     sort::sort_by(&mut categories, |a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(&b.0)));
     of_rows("categories", &CATEGORIES, &categories)
@@ -433,7 +433,7 @@ pub(super) static GAPS: ProfileColumns<Gap, 5> = [
 ];
 
 /// Returns the longest idle gaps.
-pub fn gaps(profile: &UnifiedProfile) -> Table {
+pub(crate) fn gaps(profile: &UnifiedProfile) -> Table {
     of_rows("gaps", &GAPS, profile.timeline_analysis.iter().flat_map(|timeline| &timeline.longest_gaps))
 }
 
@@ -447,7 +447,7 @@ pub(super) static LIVE_MEMORY: ProfileColumns<LiveMemoryLine, 6> = [
 ];
 
 /// Returns the lines of code that allocated live memory on the devices.
-pub fn live_memory(profile: &UnifiedProfile) -> Table {
+pub(crate) fn live_memory(profile: &UnifiedProfile) -> Table {
     let live = profile.memory.iter().filter_map(|memory| memory.live.as_ref());
     of_rows("live-memory", &LIVE_MEMORY, live.flat_map(|live| &live.lines))
 }
@@ -479,7 +479,7 @@ static TRANSFERS: ProfileColumns<Transfer, 6> = [
 ];
 
 /// Returns copies by direction.
-pub fn transfers(profile: &UnifiedProfile) -> Table {
+pub(crate) fn transfers(profile: &UnifiedProfile) -> Table {
     of_rows("transfers", &TRANSFERS, profile.memory_operations.iter().flat_map(|memory| &memory.transfers))
 }
 
@@ -496,7 +496,7 @@ pub(super) static WARNINGS: ProfileColumns<Warning, 7> = [
 ];
 
 /// Returns warnings about lost or unusual data.
-pub fn warnings(profile: &UnifiedProfile) -> Table {
+pub(crate) fn warnings(profile: &UnifiedProfile) -> Table {
     of_rows("warnings", &WARNINGS, &profile.warnings)
 }
 

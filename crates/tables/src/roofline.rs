@@ -316,7 +316,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
 ];
 
 /// Table of a run.
-pub struct RooflineRows<'a> {
+pub(crate) struct RooflineRows<'a> {
     context: Context<'a>,
     roofline: &'a Roofline,
     columns: Vec<Column>,
@@ -327,7 +327,7 @@ pub struct RooflineRows<'a> {
 impl<'a> RooflineRows<'a> {
     /// Creates the table: the program, then its ops sorted by self time, largest first. Empty if no op
     /// ran.
-    pub fn new(context: &Context<'a>) -> RooflineRows<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> RooflineRows<'a> {
         RooflineRows {
             context: *context,
             roofline: &context.analysis.roofline,

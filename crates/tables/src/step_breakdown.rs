@@ -109,7 +109,7 @@ const LAST: [Column; 11] = [
 ];
 
 /// Returns all columns, with one per part in the middle.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     FIRST.into_iter().chain(StepPart::ALL.map(part_column)).chain(LAST).collect()
 }
 
@@ -141,7 +141,7 @@ pub fn part_metric(part: StepPart) -> Metric {
 }
 
 /// Table of a run.
-pub struct StepBreakdownRows<'a> {
+pub(crate) struct StepBreakdownRows<'a> {
     breakdown: &'a Breakdown,
     step_names: Vec<String>,
     devices: &'a Devices,
@@ -154,7 +154,7 @@ pub struct StepBreakdownRows<'a> {
 impl<'a> StepBreakdownRows<'a> {
     /// Creates the table: the mean over all devices, the mean of each device if there are several, then
     /// the steps.
-    pub fn new(context: &Context<'a>) -> StepBreakdownRows<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> StepBreakdownRows<'a> {
         let breakdown = &context.analysis.step_breakdown;
         let devices = &context.analysis.devices;
         let mut means: Vec<(Option<u32>, &MeanPart)> = breakdown.mean.iter().map(|mean| (None, mean)).collect();

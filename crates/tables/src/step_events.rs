@@ -95,7 +95,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
 const MOST_EVENTS: usize = 200_000;
 
 /// Events of some steps.
-pub struct StepEventRows<'a> {
+pub(crate) struct StepEventRows<'a> {
     context: Context<'a>,
     trace: &'a Trace,
     events: Vec<StepEvent>,
@@ -106,7 +106,7 @@ pub struct StepEventRows<'a> {
 
 impl<'a> StepEventRows<'a> {
     /// Creates the rows of the steps in `variant`, for example `3-5`. Any other text selects all steps.
-    pub fn new(context: &Context<'a>, variant: &str) -> StepEventRows<'a> {
+    pub(crate) fn new(context: &Context<'a>, variant: &str) -> StepEventRows<'a> {
         let (trace, analysis) = (context.captured_trace(), context.analysis);
         let range = variant.split_once('-').and_then(|(first, last)| {
             let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);

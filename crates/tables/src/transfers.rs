@@ -138,14 +138,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
 ];
 
 /// Transfers of a run, by direction.
-pub struct TransferTable<'a> {
+pub(crate) struct TransferTable<'a> {
     rows: &'a [CopyRow],
     columns: Vec<Column>,
 }
 
 impl<'a> TransferTable<'a> {
     /// Creates the table for `context`.
-    pub fn new(context: &Context<'a>) -> TransferTable<'a> {
+    pub(crate) fn new(context: &Context<'a>) -> TransferTable<'a> {
         TransferTable { rows: &context.analysis.copies.rows, columns: columns(&COLUMNS) }
     }
 }

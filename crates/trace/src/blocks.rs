@@ -32,7 +32,7 @@ fn visit_block_mut<T>(items: &mut [T], visit: &mut impl FnMut(&mut T)) {
 
 /// Calls `visit` for every block, in order, each as a separate call. Intended for loops that keep their totals in
 /// registers and store them at the end of a block.
-pub fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
+pub(crate) fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
     for block in items.chunks(BLOCK) {
         visit_block(block, &mut visit);
     }

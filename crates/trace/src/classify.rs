@@ -64,7 +64,7 @@ pub fn plane_kind(name: &str) -> PlaneKind {
 }
 
 /// Returns the kind of a line from its name and the kind of its plane.
-pub fn line_kind(plane: PlaneKind, name: &str) -> LineKind {
+pub(crate) fn line_kind(plane: PlaneKind, name: &str) -> LineKind {
     let PlaneKind::Device { platform, .. } = plane else {
         return if plane == PlaneKind::Host { LineKind::Host } else { LineKind::Other };
     };

@@ -10,7 +10,7 @@ const BLOCK: usize = 1 << BLOCK_BITS;
 
 /// An append-only column of `Copy` values. Clones are cheap: full blocks are shared until one clone changes a value.
 #[derive(Clone, Debug)]
-pub struct Column<T> {
+pub(crate) struct Column<T> {
     /// Full blocks. Those that were [taken](Column::take_full) are empty.
     full: Vec<Arc<Vec<T>>>,
     /// Block after the full blocks. When it is full, the next value moves it to `full`.
@@ -28,19 +28,19 @@ impl<T> Default for Column<T> {
 
 impl<T: Copy> Column<T> {
     /// Returns the number of values.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Returns true if nothing was pushed.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Appends a value. The function that makes room does not receive the value, so that the value can stay in a
     /// register.
     #[inline]
-    pub fn push(&mut self, value: T) {
+    pub(crate) fn push(&mut self, value: T) {
         if self.last.len() >= BLOCK {
             self.add_block();
         }
@@ -73,13 +73,13 @@ impl<T: Copy> Column<T> {
     /// Returns the value at `index`, or `None` past the end. Always inlined, even in builds optimised for size, because
     /// it is the inner part of most long loops.
     #[inline(always)]
-    pub fn get(&self, index: usize) -> Option<T> {
+    pub(crate) fn get(&self, index: usize) -> Option<T> {
         self.block(index >> BLOCK_BITS).get(index & (BLOCK - 1)).copied()
     }
 
     /// Returns the value at `index` for changing. Its block is then no longer shared.
     #[inline]
-    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let (block, place) = (index >> BLOCK_BITS, index & (BLOCK - 1));
         if block == self.full.len() {
             return self.last.get_mut(place);
@@ -88,7 +88,7 @@ impl<T: Copy> Column<T> {
     }
 
     /// Appends values.
-    pub fn extend(&mut self, values: impl Iterator<Item = T>) {
+    pub(crate) fn extend(&mut self, values: impl Iterator<Item = T>) {
         values.for_each(|value| self.push(value));
     }
 
@@ -119,7 +119,7 @@ impl<T: Copy> Column<T> {
     }
 
     /// Returns all values in order.
-    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.blocks().flatten().copied()
     }
 
@@ -157,7 +157,7 @@ impl<T: Copy> Column<T> {
     }
 
     /// Returns the allocated memory, in bytes.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         (self.full.iter().map(|block| block.capacity()).sum::<usize>() + self.last.capacity()) * size_of::<T>()
     }
 }

@@ -26,18 +26,18 @@ fn spread(folded: u32) -> u64 {
 
 impl Index {
     /// Creates an index with room for `values` values.
-    pub fn with_capacity(values: usize) -> Index {
+    pub(crate) fn with_capacity(values: usize) -> Index {
         Index { entries: HashTable::with_capacity(values) }
     }
 
     /// Returns the number of values.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns the number of the value that has this hash and for which `is_it` returns true.
     #[inline]
-    pub fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+    pub(crate) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let folded = fold(hash);
         let found = self.entries.find(spread(folded), |&(of, number)| of == folded && is_it(number));
         found.map(|&(_, number)| number)
@@ -45,13 +45,13 @@ impl Index {
 
     /// Adds a value that is not in the index yet.
     #[inline]
-    pub fn insert(&mut self, hash: u64, number: u32) {
+    pub(crate) fn insert(&mut self, hash: u64, number: u32) {
         let folded = fold(hash);
         self.entries.insert_unique(spread(folded), (folded, number), |&(of, _)| spread(of));
     }
 
     /// Returns the allocated memory, in bytes.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.entries.capacity() * (size_of::<(u32, u32)>() + 1)
     }
 }

@@ -65,21 +65,21 @@ impl Mark {
 }
 
 impl Packed {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Returns the kind of the last event.
-    pub fn last_kind(&self) -> Option<u32> {
+    pub(crate) fn last_kind(&self) -> Option<u32> {
         self.runs.last().map(|run| run.last_kind)
     }
 
     /// Appends an event. `begins` is true for the first event of a line, which starts a new run.
-    pub fn push(&mut self, event: PackedEvent, begins: bool) {
+    pub(crate) fn push(&mut self, event: PackedEvent, begins: bool) {
         let run = self.runs.last_mut().filter(|_| !begins);
         let is_added = run.is_some_and(|run| run.push(self.len, event));
         if !is_added {
@@ -91,7 +91,7 @@ impl Packed {
     }
 
     /// Returns the event at `index`.
-    pub fn get(&self, index: usize) -> Option<PackedEvent> {
+    pub(crate) fn get(&self, index: usize) -> Option<PackedEvent> {
         let run = self.runs.get(self.runs.partition_point(|run| run.first <= index).checked_sub(1)?)?;
         let index = index - run.first;
         let mut reader = run.reader(index / STRIDE);
@@ -102,7 +102,7 @@ impl Packed {
     }
 
     /// Returns the event at `index` and those after it.
-    pub fn iter_from(&self, index: usize) -> impl Iterator<Item = PackedEvent> + '_ {
+    pub(crate) fn iter_from(&self, index: usize) -> impl Iterator<Item = PackedEvent> + '_ {
         let at = self.runs.partition_point(|run| run.first <= index).saturating_sub(1);
         let runs = self.runs.get(at..).unwrap_or_default().iter();
         runs.flat_map(move |run| {
@@ -112,7 +112,7 @@ impl Packed {
     }
 
     /// Frees the memory that is reserved for more events.
-    pub fn shrink_to_fit(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         for run in &mut self.runs {
             run.bytes.shrink_to_fit();
             run.marks.shrink_to_fit();
@@ -120,7 +120,7 @@ impl Packed {
     }
 
     /// Returns the allocated memory, in bytes.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let of_run = |run: &Run| run.bytes.capacity() + run.marks.capacity() * size_of::<Mark>();
         self.runs.iter().map(of_run).sum()
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Default size of an answer in bytes.
-pub const DEFAULT_BYTES: usize = 4000;
+pub(crate) const DEFAULT_BYTES: usize = 4000;
 /// Smallest size of an answer in bytes.
 const LEAST_BYTES: usize = 800;
 /// Largest number of characters of a text.
@@ -18,7 +18,7 @@ const TEXT: usize = 300;
 
 /// Answer of a tool. Texts from the trace have no control characters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Name of the tool.
     pub tool: &'static str,
     /// Reminder that texts in the answer are data.
@@ -60,24 +60,24 @@ pub struct Answer {
 
 impl Answer {
     /// Creates an answer about a run, with the warnings of its input.
-    pub fn about(tool: &'static str, profile: &UnifiedProfile) -> Answer {
+    pub(crate) fn about(tool: &'static str, profile: &UnifiedProfile) -> Answer {
         let all = Digest::of(profile);
         let warnings = all.warnings.into_iter().filter(|it| it.severity != "note").collect();
         Answer { tool, note: DATA_NOTE, run: all.capture.run, warnings, ..Answer::default() }
     }
 
     /// Creates an answer that belongs to no run.
-    pub fn of(tool: &'static str) -> Answer {
+    pub(crate) fn of(tool: &'static str) -> Answer {
         Answer { tool, note: DATA_NOTE, ..Answer::default() }
     }
 
     /// Adds a fact.
-    pub fn fact(&mut self, name: &str, value: impl Into<Value>) {
+    pub(crate) fn fact(&mut self, name: &str, value: impl Into<Value>) {
         self.facts.insert(name.to_owned(), value.into());
     }
 
     /// Adds a number with its unit and definition, unless it was not measured.
-    pub fn number(&mut self, name: &str, value: Option<f64>, unit: &str, definition: &str) {
+    pub(crate) fn number(&mut self, name: &str, value: Option<f64>, unit: &str, definition: &str) {
         if let Some(value) = value {
             self.fact(name, rounded(value));
             self.define(name, unit, definition);
@@ -85,7 +85,7 @@ impl Answer {
     }
 
     /// Adds the unit and the definition of a fact or column.
-    pub fn define(&mut self, name: &str, unit: &str, definition: &str) {
+    pub(crate) fn define(&mut self, name: &str, unit: &str, definition: &str) {
         if !unit.is_empty() {
             self.units.insert(name.to_owned(), unit.to_owned());
         }
@@ -95,25 +95,25 @@ impl Answer {
     }
 
     /// Adds the unit and the definition of a table's column.
-    pub fn define_column(&mut self, column: &Column) {
+    pub(crate) fn define_column(&mut self, column: &Column) {
         self.define(column.key, unit::word(column.unit), first_sentence(column.definition));
     }
 
     /// Adds a number that was not measured.
-    pub fn missing(&mut self, id: &str, reason: &str, remedy: Option<&str>) {
+    pub(crate) fn missing(&mut self, id: &str, reason: &str, remedy: Option<&str>) {
         let (reason, remedy) = (text(reason), remedy.filter(|remedy| !remedy.is_empty()).map(text));
         self.not_measured.push(MissingDigest { id: id.to_owned(), reason, remedy });
     }
 
     /// Counts items that the answer does not list.
-    pub fn leave_out(&mut self, list: &'static str, count: u64) {
+    pub(crate) fn leave_out(&mut self, list: &'static str, count: u64) {
         if count > 0 {
             *self.left_out.entry(list).or_default() += count;
         }
     }
 
     /// Returns the answer as JSON of at most `most_bytes` bytes (at least 800). Drops whole items, least important first.
-    pub fn fitted(mut self, most_bytes: usize) -> String {
+    pub(crate) fn fitted(mut self, most_bytes: usize) -> String {
         let most_bytes = most_bytes.max(LEAST_BYTES);
         let mut order = ORDER.iter().peekable();
         loop {
@@ -235,12 +235,12 @@ fn cut<T: Serialize>(items: &mut Vec<T>, kept: usize, excess: usize) -> usize {
 }
 
 /// Returns a text from the trace without control characters, shortened if it is too long.
-pub fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     quotable(text, TEXT)
 }
 
 /// Returns the value of a cell.
-pub fn value(cell: CellRef<'_>) -> Value {
+pub(super) fn value(cell: CellRef<'_>) -> Value {
     match cell {
         CellRef::Absent => Value::Null,
         CellRef::Text(it) => Value::String(text(it)),

@@ -12,7 +12,7 @@ use crate::cli::progress::Progress;
 const KEPT: usize = 3;
 
 /// Captures by path, most recently used last.
-pub struct Captures {
+pub(crate) struct Captures {
     /// Folders that all files must be below. `None` for no limit.
     folders: Option<Vec<PathBuf>>,
     opened: Vec<Kept>,
@@ -32,13 +32,13 @@ struct State(usize, u64, Option<SystemTime>);
 
 impl Captures {
     /// Creates an empty list. With `folders`, only files below them are read.
-    pub fn new(folders: Option<Vec<PathBuf>>) -> Captures {
+    pub(crate) fn new(folders: Option<Vec<PathBuf>>) -> Captures {
         let resolved = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
         Captures { folders: folders.map(|all| all.into_iter().map(resolved).collect()), opened: Vec::new() }
     }
 
     /// Returns the folders that all files must be below.
-    pub fn folders(&self) -> Option<&[PathBuf]> {
+    pub(crate) fn folders(&self) -> Option<&[PathBuf]> {
         self.folders.as_deref()
     }
 
@@ -47,7 +47,7 @@ impl Captures {
     /// # Errors
     ///
     /// Fails with a message if the path is outside the folders, or if it contains no run.
-    pub fn open(&mut self, path: &str) -> Result<&mut Opened, String> {
+    pub(crate) fn open(&mut self, path: &str) -> Result<&mut Opened, String> {
         self.open_window(path, None)
     }
 
@@ -56,7 +56,7 @@ impl Captures {
     /// # Errors
     ///
     /// Fails as [`Captures::open`] does, and if the window is invalid.
-    pub fn open_window(&mut self, path: &str, window: Option<&str>) -> Result<&mut Opened, String> {
+    pub(crate) fn open_window(&mut self, path: &str, window: Option<&str>) -> Result<&mut Opened, String> {
         let path = self.allowed(path)?;
         let (mut files, mut problems) = (Vec::new(), Vec::new());
         walk(&path, &mut files, &mut problems);
@@ -101,7 +101,7 @@ impl Captures {
     /// # Errors
     ///
     /// Fails with a message if the file is outside the folders, for example behind a link.
-    pub fn inside(&self, path: &Path) -> Result<PathBuf, String> {
+    pub(crate) fn inside(&self, path: &Path) -> Result<PathBuf, String> {
         let real = path.canonicalize().map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
         match &self.folders {
             Some(folders) if !folders.iter().any(|folder| real.starts_with(folder)) => {
@@ -121,6 +121,6 @@ impl State {
 }
 
 /// Returns the message for a missing run.
-pub fn no_run(run: usize, runs: usize) -> String {
+pub(super) fn no_run(run: usize, runs: usize) -> String {
     format!("There is no run {run}: the capture contains {runs}, counted from 0.")
 }

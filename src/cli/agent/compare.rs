@@ -22,7 +22,7 @@ const MOST_OPS: usize = 30;
 /// Arguments of `compare`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub(super) struct Request {
     /// Path of the capture after the change, or of a folder with several captures of it.
     capture: String,
     /// Path of the capture before the change, or the name of a baseline (`crossprof baseline set`). May be absent if limits are
@@ -44,7 +44,7 @@ pub struct Request {
 }
 
 /// Answers a request.
-pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
+pub(super) fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
     if request.baseline.is_none() && request.limits.is_empty() {
         return Err("Specify a baseline to compare with, or limits to check.".to_owned());
     }

@@ -89,7 +89,7 @@ const QUESTIONS: [Question; 11] = {
 /// # Errors
 ///
 /// Fails with a message if the question is unknown, or if there is no such run.
-pub fn of_run(opened: &mut Opened, run: usize, question: &str) -> Result<Answer, String> {
+pub(super) fn of_run(opened: &mut Opened, run: usize, question: &str) -> Result<Answer, String> {
     let gates = gates_of(question)?;
     let index = u32::try_from(run).unwrap_or(u32::MAX);
     let has_counters =
@@ -333,7 +333,7 @@ fn is_jax(profile: &UnifiedProfile) -> bool {
 }
 
 /// Returns the answer as text, with one gate per line.
-pub fn to_text(answer: &Value) -> String {
+pub(crate) fn to_text(answer: &Value) -> String {
     let part = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let fact = |name: &str| part(answer.pointer(&format!("/facts/{name}")));
     let mut text = format!("{} for {}\n", fact("verdict"), fact("for"));

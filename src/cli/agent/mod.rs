@@ -24,12 +24,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub use answer::{Answer, DEFAULT_BYTES};
-pub use captures::Captures;
-pub use inspect::to_text as inspection_text;
+pub(super) use answer::{Answer, DEFAULT_BYTES};
+pub(super) use captures::Captures;
+pub(super) use inspect::to_text as inspection_text;
 
 /// A tool of the registry.
-pub struct Tool {
+pub(super) struct Tool {
     /// Name of the tool.
     pub name: &'static str,
     /// Short description for agents.
@@ -41,7 +41,7 @@ pub struct Tool {
 
 impl Tool {
     /// Returns the JSON Schema of the arguments.
-    pub fn schema(&self) -> Map<String, Value> {
+    pub(super) fn schema(&self) -> Map<String, Value> {
         match (self.schema)() {
             Value::Object(schema) => schema,
             _ => Map::new(),
@@ -50,7 +50,7 @@ impl Tool {
 }
 
 /// All tools.
-pub const TOOLS: [Tool; 6] = [
+pub(super) const TOOLS: [Tool; 6] = [
     Tool {
         name: "open",
         about: "Without a capture, lists the captures below the folders. With one, lists its runs: device, steps, step time, \
@@ -123,7 +123,7 @@ impl Registry {
 /// # Errors
 ///
 /// Fails with a message if there is none.
-pub fn tool(name: &str) -> Result<&'static Tool, String> {
+pub(super) fn tool(name: &str) -> Result<&'static Tool, String> {
     static ALL: [Tool; 6] = TOOLS;
     ALL.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names = TOOLS.map(|tool| tool.name);

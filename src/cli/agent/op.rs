@@ -25,7 +25,7 @@ const MOST_PROGRAMS: usize = 20;
 /// Arguments of `op`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub(super) struct Request {
     /// Path of the capture.
     capture: String,
     /// Index of the run. 0 if absent.
@@ -49,7 +49,7 @@ pub struct Request {
 type Found = Vec<(Column, serde_json::Value)>;
 
 /// Answers a request.
-pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
+pub(super) fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
     let (wanted, program) = ids::parts_of_op(&request.op);
     let opened = captures.open_window(&request.capture, request.window.as_deref())?;
     let run = index(opened, request.run)?;

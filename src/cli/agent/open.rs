@@ -19,7 +19,7 @@ const MOST: usize = 200;
 /// Arguments of `open`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub(super) struct Request {
     /// Path of the capture: a file, a folder or an archive. If absent, the captures below the folders are listed.
     #[serde(default)]
     capture: Option<String>,
@@ -35,7 +35,7 @@ pub struct Request {
 }
 
 /// Answers a request.
-pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
+pub(super) fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
     let answer = match (&request.capture, &request.question) {
         (None, _) => listed(captures),
         (Some(capture), Some(question)) => inspect::of_run(captures.open(capture)?, request.run, question)?,

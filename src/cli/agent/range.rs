@@ -16,7 +16,7 @@ use crate::cli::time::Time;
 /// Arguments of `range`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub(super) struct Request {
     /// Path of the capture.
     capture: String,
     /// Index of the run. 0 if absent.
@@ -62,7 +62,7 @@ pub struct Request {
 }
 
 /// Answers a request.
-pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
+pub(super) fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
     let name = if request.events { TableName::Events } else { TableName::Range };
     known_form(name, &request.by)?;
     let query = query(&request.filter, request.sort.as_deref(), request.limit);

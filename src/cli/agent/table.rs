@@ -20,7 +20,7 @@ const ROWS: u32 = 20;
 /// Arguments of `table`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub(super) struct Request {
     /// Path of the capture.
     capture: String,
     /// Index of the run. 0 if absent.
@@ -53,7 +53,7 @@ pub struct Request {
 }
 
 /// Answers a request.
-pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
+pub(super) fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Option<usize>), String> {
     let name = TableName::from_key(&request.table).ok_or_else(|| {
         let keys = TableName::ALL.map(|name| name.key());
         let question = suggest::question(&suggest::words(&request.table, &keys));
@@ -73,18 +73,18 @@ pub fn call(captures: &mut Captures, request: &Request) -> Result<(Answer, Optio
 }
 
 /// Returns the query of a request.
-pub fn query(filter: &str, sort: Option<&str>, limit: Option<u32>) -> Query {
+pub(super) fn query(filter: &str, sort: Option<&str>, limit: Option<u32>) -> Query {
     Query { filter: filter.to_owned(), sort: sort.map(Sort::parse), top: Some(limit.unwrap_or(ROWS).min(MOST_ROWS)) }
 }
 
 /// Returns the index of a run in its session.
-pub fn index(opened: &Opened, run: usize) -> Result<u32, String> {
+pub(super) fn index(opened: &Opened, run: usize) -> Result<u32, String> {
     let known = u32::try_from(run).ok().filter(|_| run < opened.profiles.len());
     known.ok_or_else(|| no_run(run, opened.profiles.len()))
 }
 
 /// Makes the answer of a table: its rows with ids, and the units and definitions of its columns.
-pub fn of_table(
+pub(super) fn of_table(
     opened: &mut Opened,
     run: u32,
     name: TableName,

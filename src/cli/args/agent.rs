@@ -7,7 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use super::Inputs;
 use crossprof::export::digest::{DEFAULT_BYTES, LEAST_BYTES};
 
-pub const DIGEST_HELP: &str = "\
+pub(super) const DIGEST_HELP: &str = "\
 Examples:
   crossprof digest logdir
   crossprof digest host.xplane.pb --max-bytes 1000 --format json
@@ -16,7 +16,7 @@ The digest names what the capture covers, the step time and its parts, the first
 can save at most, hot scopes and ops by id, what was not measured and how to record it, and the next commands. Items that do not
 fit are left out and counted. Quoted text comes from the capture.";
 
-pub const ASK_HELP: &str = "\
+pub(super) const ASK_HELP: &str = "\
 Examples:
   crossprof ask open logdir
   crossprof ask table logdir table=ops sort=-total_self_time_us limit=5
@@ -27,7 +27,7 @@ Examples:
 Tools: open, digest, table, range, op, compare. The answer is JSON with units, definitions, evidence, warnings and what was not
 measured, in at most max_bytes bytes (4000). docs/agents.md describes the tools.";
 
-pub const INSPECT_HELP: &str = "\
+pub(super) const INSPECT_HELP: &str = "\
 Examples:
   crossprof inspect logdir --for collectives
   crossprof inspect logdir
@@ -35,7 +35,7 @@ Examples:
 Questions: step time, ops, collectives, kernels, roofline, memory, input, host, layers, source, compare. Without a question, all
 parts are checked.";
 
-pub const BASELINE_HELP: &str = "\
+pub(super) const BASELINE_HELP: &str = "\
 Examples:
   crossprof baseline set main logdir-0 logdir-1 logdir-2
   crossprof compare --baseline main new
@@ -45,7 +45,7 @@ Baselines are kept in the folder .crossprof of the working directory: the hash o
 
 /// `crossprof digest`.
 #[derive(Debug, clap::Args)]
-pub struct Digest {
+pub(crate) struct Digest {
     /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
@@ -66,7 +66,7 @@ fn bytes(text: &str) -> Result<usize, String> {
 
 /// Formats for agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AgentFormat {
+pub(crate) enum AgentFormat {
     /// Lines of text
     Text,
     /// One line of JSON
@@ -75,7 +75,7 @@ pub enum AgentFormat {
 
 /// `crossprof inspect`.
 #[derive(Debug, clap::Args)]
-pub struct Inspect {
+pub(crate) struct Inspect {
     /// A profile, folder or archive
     #[arg(value_name = "FILE|DIR")]
     pub capture: PathBuf,
@@ -92,7 +92,7 @@ pub struct Inspect {
 
 /// `crossprof ask`.
 #[derive(Debug, clap::Args)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// The tool: open, digest, table, range, op or compare
     #[arg(value_name = "TOOL")]
     pub tool: String,
@@ -103,7 +103,7 @@ pub struct Ask {
 
 /// `crossprof baseline`.
 #[derive(Debug, clap::Args)]
-pub struct Baseline {
+pub(crate) struct Baseline {
     /// The action.
     #[command(subcommand)]
     pub action: BaselineAction,
@@ -111,7 +111,7 @@ pub struct Baseline {
 
 /// Actions of `crossprof baseline`.
 #[derive(Debug, Subcommand)]
-pub enum BaselineAction {
+pub(crate) enum BaselineAction {
     /// Name captures. An earlier baseline with this name is replaced
     Set {
         /// Name of the baseline: letters, digits, dots, _ and -
@@ -133,7 +133,7 @@ pub enum BaselineAction {
 
 /// `crossprof skill`.
 #[derive(Debug, clap::Args)]
-pub struct Skill {
+pub(crate) struct Skill {
     /// The action.
     #[command(subcommand)]
     pub action: SkillAction,
@@ -141,7 +141,7 @@ pub struct Skill {
 
 /// Actions of `crossprof skill`.
 #[derive(Debug, Subcommand)]
-pub enum SkillAction {
+pub(crate) enum SkillAction {
     /// Write the skill into a folder of skills, as crossprof/SKILL.md
     Install {
         /// Folder of skills
@@ -155,7 +155,7 @@ pub enum SkillAction {
 /// `crossprof mcp`.
 #[cfg(feature = "mcp")]
 #[derive(Debug, clap::Args)]
-pub struct Mcp {
+pub(crate) struct Mcp {
     /// Folders that may be read. Links that lead out of them are not followed [default: the working directory]
     #[arg(value_name = "FOLDER")]
     pub folders: Vec<PathBuf>,

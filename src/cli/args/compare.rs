@@ -8,7 +8,7 @@ use super::super::output_format::OutputFormat;
 use super::Model;
 use crossprof::budget::Condition;
 
-pub const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Examples:
   crossprof compare main.xplane.pb new.xplane.pb
   crossprof compare main.json new.json --output report.html --output summary.md
@@ -34,7 +34,7 @@ written; 3 a condition of --fail-on is met, or cannot be checked.";
 
 /// `crossprof compare`.
 #[derive(Debug, clap::Args)]
-pub struct Compare {
+pub(crate) struct Compare {
     /// At least two profiles, folders or archives of profiles, or reports; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu", "group"])]
     pub files: Vec<PathBuf>,
@@ -100,7 +100,7 @@ pub struct Compare {
 
 /// How the work grows with the number of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Scaling {
+pub(crate) enum Scaling {
     /// The work stays the same
     Strong,
     /// The work grows in proportion
@@ -144,7 +144,7 @@ fn page_name(text: &str) -> Result<PathBuf, String> {
 
 /// A run with several captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// Name of the run.
     pub name: String,
     /// Paths of the captures.

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::Inputs;
 
-pub const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Examples:
   crossprof hlo host.xplane.pb
   crossprof hlo host.xplane.pb --op fusion.273
@@ -25,7 +25,7 @@ instructions: --tuples, --constants, --bitcasts and --all-users include them.";
 
 /// `crossprof hlo`.
 #[derive(Debug, clap::Args)]
-pub struct Hlo {
+pub(crate) struct Hlo {
     /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
@@ -82,7 +82,7 @@ pub struct Hlo {
 
 /// Formats of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HloFormat {
+pub(crate) enum HloFormat {
     /// HLO text with the time of each instruction
     Text,
     /// The graph for Graphviz
@@ -99,7 +99,7 @@ pub enum HloFormat {
 
 /// Groups of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HloGroups {
+pub(crate) enum HloGroups {
     /// Name scopes. Numbered layers with the same structure are one group
     Layers,
     /// Name scopes, with a separate group for each layer
@@ -110,12 +110,12 @@ pub enum HloGroups {
 
 impl Hlo {
     /// Returns true if two programs are compared.
-    pub fn compares(&self) -> bool {
+    pub(crate) fn compares(&self) -> bool {
         self.against.is_some() || self.against_program.is_some()
     }
 
     /// Returns the format of the result.
-    pub fn format(&self) -> HloFormat {
+    pub(crate) fn format(&self) -> HloFormat {
         let extension =
             self.output.as_ref().and_then(|path| path.extension()).map(|it| it.to_string_lossy().to_lowercase());
         self.format.unwrap_or(match extension.as_deref() {

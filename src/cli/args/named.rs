@@ -11,22 +11,22 @@ use crossprof::facts::devices;
 
 /// Parses the name of a table.
 #[derive(Clone)]
-pub struct Tables;
+pub(super) struct Tables;
 
 /// Parses the name of a table. An empty value means all tables.
 #[derive(Clone)]
-pub struct OneOrAll;
+pub(super) struct OneOrAll;
 
 /// One table, or all tables if `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OneOrAllTables(pub Option<TableName>);
+pub(crate) struct OneOrAllTables(pub Option<TableName>);
 
 /// Parses the name of a device, as written by users or in profiles.
 #[derive(Clone)]
-pub struct Device;
+pub(super) struct Device;
 
 /// Lists the tables with their contents, for the help of `crossprof table`.
-pub fn tables_help() -> String {
+pub(super) fn tables_help() -> String {
     let width = TableName::ALL.iter().map(|name| name.key().len()).max().unwrap_or(0);
     let lines = TableName::ALL.iter().map(|name| format!("\n  {:width$}  {}", name.key(), name.about()));
     format!("Tables:{}", lines.collect::<String>())
@@ -80,7 +80,7 @@ impl TypedValueParser for Device {
 /// # Errors
 ///
 /// Fails if no device has this name. The message suggests the nearest names.
-pub fn known_device(name: &str) -> Result<String, String> {
+pub(crate) fn known_device(name: &str) -> Result<String, String> {
     if devices::chosen(name).is_some() {
         return Ok(name.to_owned());
     }

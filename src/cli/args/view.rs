@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
-pub const HELP: &str = "\
+pub(super) const HELP: &str = "\
 Examples:
   crossprof view logdir
   crossprof view host.xplane.pb
@@ -17,7 +17,7 @@ Over an SSH connection, crossprof prints the command for a tunnel.";
 
 /// `crossprof view`.
 #[derive(Debug, clap::Args)]
-pub struct View {
+pub(crate) struct View {
     /// Folder with the runs, one profile, or a lake. If there is only one run, it opens immediately
     #[arg(value_name = "LOGDIR", required_unless_present = "logdir", conflicts_with = "logdir")]
     path: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub struct View {
 
 impl View {
     /// Returns the folder with the runs, or the path of one profile.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         let given = self.path.as_deref().or(self.logdir.as_deref());
         // clap requires one of the two.
         given.unwrap_or(Path::new("."))

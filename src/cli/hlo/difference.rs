@@ -32,7 +32,12 @@ struct Compared {
 
 /// Returns the difference between `found` and the program that the command compares it with. The other program is in `against`
 /// or, without it, in the same runs.
-pub fn of(command: &Hlo, runs: &mut Runs<'_>, found: &Found, against: Option<&mut Runs<'_>>) -> Result<String, String> {
+pub(super) fn of(
+    command: &Hlo,
+    runs: &mut Runs<'_>,
+    found: &Found,
+    against: Option<&mut Runs<'_>>,
+) -> Result<String, String> {
     let format = command.format();
     if !matches!(format, HloFormat::Text | HloFormat::Json) {
         return Err("--format: the difference between two programs can only be text or json".to_owned());

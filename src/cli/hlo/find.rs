@@ -14,7 +14,7 @@ use crate::cli::args::Hlo;
 const MOST_LISTED: usize = 20;
 
 /// Runs to search for programs.
-pub struct Runs<'a> {
+pub(crate) struct Runs<'a> {
     /// Session of the runs.
     pub session: &'a mut Session,
     /// Settings of their analysis.
@@ -30,19 +30,19 @@ pub struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Returns all runs of a session.
-    pub fn all(session: &'a mut Session, settings: &'a Settings, profiles: &'a [UnifiedProfile]) -> Runs<'a> {
+    pub(crate) fn all(session: &'a mut Session, settings: &'a Settings, profiles: &'a [UnifiedProfile]) -> Runs<'a> {
         Runs { session, settings, profiles, only: None, only_other: None }
     }
 
     /// Calls `look` with a program and the numbers of its ops.
-    pub fn look<T>(&mut self, found: &Found, look: impl FnOnce(&Module, &Measured) -> T) -> Option<T> {
+    pub(crate) fn look<T>(&mut self, found: &Found, look: impl FnOnce(&Module, &Measured) -> T) -> Option<T> {
         self.session.hlo_program(found.run, self.settings, &found.program, look)
     }
 }
 
 /// A program of a run.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// Index of the run.
     pub run: u32,
     /// Title of the run.
@@ -52,7 +52,7 @@ pub struct Found {
 }
 
 /// Returns the program that the command names, or the only program that contains the op.
-pub fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, String> {
+pub(super) fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, String> {
     let all = all(runs)?;
     let mut matching = match &command.program {
         Some(wanted) => named("--program", wanted, all, runs)?,
@@ -73,7 +73,7 @@ pub fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, String> {
 }
 
 /// Returns the program with which `program` is compared: the one that the command names, or the one with the same name.
-pub fn other(command: &Hlo, program: &HloProgram, runs: &mut Runs<'_>) -> Result<Found, String> {
+pub(super) fn other(command: &Hlo, program: &HloProgram, runs: &mut Runs<'_>) -> Result<Found, String> {
     let mut all = all(runs)?;
     if let Some(wanted) = &command.against_program {
         return only(named("--against-program", wanted, all, runs)?, None, "");
@@ -167,7 +167,7 @@ fn listed(programs: &[Found]) -> String {
 }
 
 /// Returns the instruction with a name.
-pub fn op(module: &Module, program: &str, name: &str) -> Result<InstructionIndex, String> {
+pub(super) fn op(module: &Module, program: &str, name: &str) -> Result<InstructionIndex, String> {
     let found = module.instruction(name).and_then(|it| module.index_of(it));
     found.ok_or_else(|| {
         let names: Vec<&str> = module.instructions().iter().map(|it| it.name.as_str()).collect();
@@ -177,7 +177,7 @@ pub fn op(module: &Module, program: &str, name: &str) -> Result<InstructionIndex
 }
 
 /// Returns the computation with a name.
-pub fn computation(module: &Module, program: &str, name: &str) -> Result<ComputationIndex, String> {
+pub(super) fn computation(module: &Module, program: &str, name: &str) -> Result<ComputationIndex, String> {
     let bare = name.trim_start_matches('%');
     let found = (0..).zip(module.computations()).find(|(_, it)| it.name == bare).map(|(index, _)| index);
     found.ok_or_else(|| {
@@ -188,7 +188,7 @@ pub fn computation(module: &Module, program: &str, name: &str) -> Result<Computa
 }
 
 /// Returns the entry computation.
-pub fn entry(module: &Module) -> Result<ComputationIndex, String> {
+pub(super) fn entry(module: &Module) -> Result<ComputationIndex, String> {
     module.entry_index().ok_or_else(|| {
         "the program names no entry computation, probably because the file is cut; name one with --computation"
             .to_owned()

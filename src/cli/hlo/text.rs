@@ -11,7 +11,7 @@ use crossprof::hlo::{ComputationIndex, InstructionIndex, Line, Module, print, pr
 const MARGIN: usize = 11;
 
 /// Returns the text of a program, of one computation, or of the neighbourhood of an op.
-pub fn program(
+pub(super) fn program(
     module: &Module,
     measured: &Measured,
     near: Option<&Selection>,
@@ -65,7 +65,7 @@ fn margin(out: &mut String, measured: &Measured, index: Option<InstructionIndex>
 /// # Errors
 ///
 /// Fails if no time was measured.
-pub fn critical_path(
+pub(super) fn critical_path(
     module: &Module,
     measured: &Measured,
     program: &str,

@@ -20,7 +20,7 @@ use crate::cli::progress::Progress;
 type Decoded = (Session, Option<String>);
 
 /// Reads the files into `session` in order, and returns their problems in the same order.
-pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
+pub(super) fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
     let progress = Mutex::new(progress);
     let decoded = in_order(inputs.len(), threads, |index| inputs.get(index).map(|input| decode(input, &progress)));
     let mut messages = Vec::new();

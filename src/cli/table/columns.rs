@@ -20,7 +20,7 @@ const COLUMNS: [Column; 6] = [
 ];
 
 /// Prints the columns of one table, or of all tables, and returns the exit status.
-pub fn run(command: &Table, one: Option<TableName>) -> u8 {
+pub(super) fn run(command: &Table, one: Option<TableName>) -> u8 {
     match listed(command, one) {
         Ok(table) => {
             let printed = match command.format {

@@ -5,9 +5,9 @@ use crossprof::table::is_called;
 use crossprof::{Column, Table, TableName};
 
 /// Word for the columns that the page shows first.
-pub const LEADING: &str = "leading";
+pub(crate) const LEADING: &str = "leading";
 /// Word for all columns.
-pub const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 
 /// Returns the table with these columns only, in this order. `words` are keys or headings, separated by commas. `leading`
 /// stands for the columns that the page shows first, and `all` for every column.
@@ -15,7 +15,7 @@ pub const ALL: &str = "all";
 /// # Errors
 ///
 /// Returns a sentence if the table lacks one of the columns.
-pub fn selected(name: TableName, table: Table, words: &str) -> Result<Table, String> {
+pub(crate) fn selected(name: TableName, table: Table, words: &str) -> Result<Table, String> {
     let mut places: Vec<usize> = Vec::new();
     for word in words.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         places.extend(places_of(name, &table.columns, word)?);

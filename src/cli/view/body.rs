@@ -17,7 +17,7 @@ const CHUNK_BYTES: u64 = 256 << 10;
 type Reading = Pin<Box<dyn Future<Output = Option<(File, io::Result<Bytes>)>> + Send>>;
 
 /// The body of a response.
-pub struct Body {
+pub(super) struct Body {
     content: Content,
     /// Marks the connection as busy until the whole body is sent.
     in_flight: Option<InFlight>,
@@ -36,17 +36,17 @@ enum Next {
 
 impl Body {
     /// Creates a body from bytes.
-    pub fn bytes(bytes: impl Into<Bytes>) -> Body {
+    pub(super) fn bytes(bytes: impl Into<Bytes>) -> Body {
         Body { content: Content::Bytes(Some(bytes.into())), in_flight: None }
     }
 
     /// Creates a body from the first `size` bytes of a file.
-    pub fn file(file: File, size: u64, workers: Arc<Workers>) -> Body {
+    pub(super) fn file(file: File, size: u64, workers: Arc<Workers>) -> Body {
         Body { content: Content::File { next: Next::Read(file), left: size, workers }, in_flight: None }
     }
 
     /// Keeps the connection busy until the body is sent.
-    pub fn with(self, in_flight: InFlight) -> Body {
+    pub(super) fn with(self, in_flight: InFlight) -> Body {
         Body { in_flight: Some(in_flight), ..self }
     }
 }

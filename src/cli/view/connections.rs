@@ -59,7 +59,7 @@ impl Open {
 /// # Errors
 ///
 /// Fails if the system cannot listen.
-pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Result<()> {
+pub(super) async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
     let open = Arc::new(Mutex::new(Open::default()));

@@ -19,7 +19,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// # Errors
 ///
 /// Fails if the file cannot be opened or is not a regular file.
-pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+pub(super) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -42,7 +42,7 @@ pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
 /// # Errors
 ///
 /// Fails if the file cannot be read.
-pub fn kind_of_start(path: &Path) -> io::Result<FileKind> {
+pub(super) fn kind_of_start(path: &Path) -> io::Result<FileKind> {
     let (mut file, size) = open_regular(path)?;
     let name = shown(path);
     let mut head = Vec::new();
@@ -58,7 +58,7 @@ pub fn kind_of_start(path: &Path) -> io::Result<FileKind> {
 
 /// Returns a path as text, with `/` between folders. Bytes that are not UTF-8 are written as `\xff`, so that different names
 /// stay different.
-pub fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         text.push_str(chunk.valid());
@@ -70,7 +70,7 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// Returns the name of a folder or file.
-pub fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     shown(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }
 

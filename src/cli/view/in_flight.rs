@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// State of a connection.
-pub struct Activity {
+pub(super) struct Activity {
     last: Mutex<Instant>,
     in_flight: AtomicUsize,
 }
@@ -19,12 +19,12 @@ impl Default for Activity {
 
 impl Activity {
     /// Returns the time of the connection's last use.
-    pub fn last(&self) -> Instant {
+    pub(super) fn last(&self) -> Instant {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true if a response is in progress.
-    pub fn is_in_flight(&self) -> bool {
+    pub(super) fn is_in_flight(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) > 0
     }
 
@@ -34,18 +34,18 @@ impl Activity {
 }
 
 /// A response in progress: it is being created or sent.
-pub struct InFlight(Arc<Activity>);
+pub(super) struct InFlight(Arc<Activity>);
 
 impl InFlight {
     /// Starts a response on a connection.
-    pub fn new(activity: &Arc<Activity>) -> InFlight {
+    pub(super) fn new(activity: &Arc<Activity>) -> InFlight {
         activity.in_flight.fetch_add(1, Ordering::Relaxed);
         activity.touch();
         InFlight(Arc::clone(activity))
     }
 
     /// Records that the client accepts bytes.
-    pub fn touch(&self) {
+    pub(super) fn touch(&self) {
         self.0.touch();
     }
 }

@@ -12,7 +12,7 @@ const EXPORTS: [&str; 2] = ["trend.json.gz", "trend.json"];
 /// # Errors
 ///
 /// Fails with the command that writes the file, if the lake has none.
-pub fn export_of(path: &Path) -> Result<PathBuf, String> {
+pub(super) fn export_of(path: &Path) -> Result<PathBuf, String> {
     if !path.join(TABLES).is_dir() {
         return Ok(path.to_owned());
     }

@@ -10,7 +10,7 @@ use tempfile::{Builder, NamedTempFile};
 /// # Errors
 ///
 /// Fails if the file cannot be written or if no browser can be started.
-pub fn open(link: &str) -> std::io::Result<NamedTempFile> {
+pub(super) fn open(link: &str) -> std::io::Result<NamedTempFile> {
     // On Unix, only the owner can read the file.
     let mut file = Builder::new().prefix("crossprof-").suffix(".html").tempfile()?;
     write!(

@@ -8,7 +8,7 @@ use crossprof::input::plan::{self, Candidate, FileKind};
 use serde::Serialize;
 
 /// A file of a scan.
-pub struct ScannedFile {
+pub(super) struct ScannedFile {
     /// Path below the served folder, with `/` between folders.
     pub name: String,
     /// Path on disk.
@@ -23,7 +23,7 @@ pub struct ScannedFile {
 
 /// A file of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RunFile {
+pub(super) struct RunFile {
     /// Path below the served folder, with `/` between folders.
     pub path: String,
     /// Size in bytes.
@@ -32,7 +32,7 @@ pub struct RunFile {
 
 /// A run in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RunEntry {
+pub(super) struct RunEntry {
     /// Path of the run's first file. Stays the same when other runs appear.
     pub id: String,
     /// Name of the run's folder or file.
@@ -51,7 +51,7 @@ pub struct RunEntry {
 
 /// One page of the list.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Page<'a> {
+pub(super) struct Page<'a> {
     /// Number of runs that match the filter.
     pub matching: usize,
     /// Index of this page's first run among the matching runs.
@@ -62,7 +62,7 @@ pub struct Page<'a> {
 
 /// All runs at one point in time.
 #[derive(Default)]
-pub struct Listing {
+pub(super) struct Listing {
     /// Increases with every change of the list.
     pub version: u64,
     /// True if the folder has more files than the scan reads.
@@ -77,12 +77,12 @@ pub struct Listing {
 
 impl Listing {
     /// Returns the list before any folder was read.
-    pub fn starting() -> Listing {
+    pub(super) fn starting() -> Listing {
         Listing { is_partial: true, ..Listing::default() }
     }
 
     /// Builds the list of these files, which replaces `earlier`.
-    pub fn new(files: Vec<ScannedFile>, is_cut: bool, is_partial: bool, earlier: &Listing) -> Listing {
+    pub(super) fn new(files: Vec<ScannedFile>, is_cut: bool, is_partial: bool, earlier: &Listing) -> Listing {
         let mut runs = planned(&files);
         let version = earlier.version + 1;
         for run in &mut runs {
@@ -98,17 +98,17 @@ impl Listing {
     }
 
     /// Returns the run with this id.
-    pub fn run(&self, id: &str) -> Option<&RunEntry> {
+    pub(super) fn run(&self, id: &str) -> Option<&RunEntry> {
         self.by_id.get(id).and_then(|&run| self.runs.get(run))
     }
 
     /// Returns the path on disk for a run's file, given its path below the served folder. `None` for any other file.
-    pub fn place(&self, path: &str) -> Option<&Path> {
+    pub(super) fn place(&self, path: &str) -> Option<&Path> {
         self.places.get(path).map(PathBuf::as_path)
     }
 
     /// Returns up to `most` runs whose id contains all words (ignoring case), starting at index `from`.
-    pub fn page(&self, words: &str, from: usize, most: usize) -> Page<'_> {
+    pub(super) fn page(&self, words: &str, from: usize, most: usize) -> Page<'_> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let is_match = |run: &&RunEntry| {
             words.is_empty() || {

@@ -46,7 +46,7 @@ const TICK: Duration = Duration::from_millis(200);
 const BROWSER_START: Duration = Duration::from_secs(60);
 
 /// Serves until the process ends. Returns the exit status on failure.
-pub fn run(command: &View) -> u8 {
+pub(super) fn run(command: &View) -> u8 {
     serve(command).unwrap_or_else(|message| {
         complain(&message);
         FAILED

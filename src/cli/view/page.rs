@@ -10,10 +10,10 @@ const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_file
 
 /// The page's script for starting offline. A served page does not need this script. The server replaces it with a
 /// script that opens the runs that the URL names.
-pub const REPLACED: &str = "offline.js";
+pub(super) const REPLACED: &str = "offline.js";
 
 /// A file of the page.
-pub enum PageFile {
+pub(super) enum PageFile {
     /// Embedded in this program.
     Embedded(&'static [u8]),
     /// A file of a folder, with its size.
@@ -21,7 +21,7 @@ pub enum PageFile {
 }
 
 /// Source of the page's files.
-pub enum Page {
+pub(super) enum Page {
     /// The files that this program embeds.
     Embedded,
     /// A folder, as a canonical path.
@@ -34,7 +34,7 @@ impl Page {
     /// # Errors
     ///
     /// Fails with a message if there is no page.
-    pub fn find(folder: Option<&Path>) -> Result<Page, String> {
+    pub(super) fn find(folder: Option<&Path>) -> Result<Page, String> {
         let page = match folder {
             Some(folder) => match folder.canonicalize() {
                 Ok(folder) => Page::Folder(folder),
@@ -57,7 +57,7 @@ impl Page {
     }
 
     /// Returns a file of the page by its path within the page.
-    pub fn file(&self, path: &str) -> Option<PageFile> {
+    pub(super) fn file(&self, path: &str) -> Option<PageFile> {
         match self {
             Page::Embedded => {
                 EMBEDDED.iter().find(|(name, _)| *name == path).map(|(_, bytes)| PageFile::Embedded(bytes))
@@ -71,7 +71,7 @@ impl Page {
 }
 
 /// Returns the media type of a file from its extension.
-pub fn media_type(path: &str) -> &'static str {
+pub(super) fn media_type(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",
         "js" => "text/javascript; charset=utf-8",

@@ -60,7 +60,7 @@ enum Watching {
 }
 
 /// The scan of a folder or a file.
-pub struct Scan {
+pub(super) struct Scan {
     /// The folder or file, as a canonical path.
     root: PathBuf,
     /// The folder to which paths are relative.
@@ -94,7 +94,7 @@ impl Scan {
     /// # Errors
     ///
     /// Fails if the path cannot be read, or is neither a folder nor a regular file.
-    pub fn new(path: &Path) -> io::Result<Scan> {
+    pub(super) fn new(path: &Path) -> io::Result<Scan> {
         let root = path.canonicalize()?;
         let metadata = std::fs::metadata(&root)?;
         if !metadata.is_dir() && !metadata.is_file() {
@@ -133,18 +133,18 @@ impl Scan {
     }
 
     /// Returns the folder or file, as a canonical path.
-    pub fn root(&self) -> &Path {
+    pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns the reason why changes are not watched. Returns it only once.
-    pub fn take_note(&mut self) -> Option<String> {
+    pub(super) fn take_note(&mut self) -> Option<String> {
         self.note.take()
     }
 
     /// Records what must be read again. If `is_asked` is true, a user is viewing the list, so a folder without a watch is
     /// walked.
-    pub fn begin(&mut self, is_asked: bool) {
+    pub(super) fn begin(&mut self, is_asked: bool) {
         if let Watching::On(watch) = &mut self.watching {
             let changes = watch.changes();
             let read = |folder| Unread { folder, is_walk: false };
@@ -172,7 +172,7 @@ impl Scan {
     }
 
     /// Reads for at most this time, but at least one folder. Returns true if nothing is left to read.
-    pub fn step(&mut self, most: Duration) -> bool {
+    pub(super) fn step(&mut self, most: Duration) -> bool {
         let start = Instant::now();
         loop {
             if let Some(file) = self.unknown.pop() {
@@ -197,7 +197,7 @@ impl Scan {
     }
 
     /// Returns the list if it differs from `earlier`. During the first walk, the list is updated periodically.
-    pub fn list(&mut self, earlier: &Listing) -> Option<Listing> {
+    pub(super) fn list(&mut self, earlier: &Listing) -> Option<Listing> {
         let (at, took) = self.published;
         let is_busy = !self.unread.is_empty() || !self.unknown.is_empty();
         if !self.has_changed || (is_busy && at.elapsed() < PUBLISHING + 4 * took) {

@@ -56,7 +56,7 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
 ];
 
 /// Shared state of all responses.
-pub struct Server {
+pub(super) struct Server {
     page: Arc<Page>,
     /// First part of every path.
     token: String,
@@ -72,7 +72,7 @@ pub struct Server {
 
 impl Server {
     /// Creates a server of these runs.
-    pub fn new(
+    pub(super) fn new(
         page: Page,
         token: String,
         proxy: Option<String>,
@@ -85,22 +85,22 @@ impl Server {
     }
 
     /// Returns the latest list of runs.
-    pub fn listing(&self) -> Arc<Listing> {
+    pub(super) fn listing(&self) -> Arc<Listing> {
         Arc::clone(&lock(&self.listing))
     }
 
     /// Replaces the list of runs, and returns the earlier list.
-    pub fn set_listing(&self, listing: Listing) -> Arc<Listing> {
+    pub(super) fn set_listing(&self, listing: Listing) -> Arc<Listing> {
         std::mem::replace(&mut *lock(&self.listing), Arc::new(listing))
     }
 
     /// Returns true if a user is viewing the list.
-    pub fn is_asked(&self) -> bool {
+    pub(super) fn is_asked(&self) -> bool {
         lock(&self.asked).is_some_and(|asked| asked.elapsed() < ATTENTION)
     }
 
     /// Answers one request.
-    pub async fn answer(&self, request: &Request<Incoming>) -> Response<Body> {
+    pub(super) async fn answer(&self, request: &Request<Incoming>) -> Response<Body> {
         let mut hosts = request.headers().get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).filter(|_| hosts.next().is_none());
         let is_known =

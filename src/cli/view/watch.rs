@@ -2,14 +2,14 @@
 //! systems, the folder is walked again.
 
 #[cfg(target_os = "linux")]
-pub use linux::Watch;
+pub(super) use linux::Watch;
 
 #[cfg(not(target_os = "linux"))]
 pub use other::Watch;
 
 /// Changes since the last call.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub(super) struct Changes {
     /// Folders that contain new, changed or removed files or folders.
     pub folders: Vec<std::path::PathBuf>,
     /// True if the kernel's queue overflowed: anything may have changed.
@@ -45,7 +45,7 @@ mod linux {
     ];
 
     /// Watches folders.
-    pub struct Watch {
+    pub(crate) struct Watch {
         queue: OwnedFd,
         folders: HashMap<i32, PathBuf>,
         /// Devices, with true if their file system is local.
@@ -58,7 +58,7 @@ mod linux {
         /// # Errors
         ///
         /// Fails with the reason why folders cannot be watched.
-        pub fn new() -> Result<Watch, String> {
+        pub(crate) fn new() -> Result<Watch, String> {
             let queue =
                 inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(|error| error.to_string())?;
             Ok(Watch { queue, folders: HashMap::new(), devices: HashMap::new() })
@@ -69,7 +69,7 @@ mod linux {
         /// # Errors
         ///
         /// Fails with the reason why this folder cannot be watched.
-        pub fn add(&mut self, folder: &Path) -> Result<(), String> {
+        pub(crate) fn add(&mut self, folder: &Path) -> Result<(), String> {
             let Ok(metadata) = std::fs::symlink_metadata(folder) else { return Ok(()) };
             let is_local = *self.devices.entry(metadata.dev()).or_insert_with(|| {
                 rustix::fs::statfs(folder).is_ok_and(|system| LOCAL.contains(&i128::from(system.f_type)))
@@ -99,7 +99,7 @@ mod linux {
         }
 
         /// Returns the changes since the last call.
-        pub fn changes(&mut self) -> Changes {
+        pub(crate) fn changes(&mut self) -> Changes {
             let mut buffer = [MaybeUninit::uninit(); 16 << 10];
             let mut reader = Reader::new(&self.queue, &mut buffer);
             let (mut folders, mut is_incomplete) = (BTreeSet::new(), false);

@@ -12,14 +12,14 @@ const THREADS: usize = 7;
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A pool of threads.
-pub struct Workers {
+pub(super) struct Workers {
     /// `None` if no thread could be started.
     jobs: Option<Sender<Job>>,
 }
 
 impl Workers {
     /// Starts the threads, or as many as the system allows.
-    pub fn start() -> Workers {
+    pub(super) fn start() -> Workers {
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let start = |_: &usize| {
@@ -31,7 +31,7 @@ impl Workers {
     }
 
     /// Runs a job and returns its result. `None` if the job did not finish.
-    pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    pub(super) async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let Some(jobs) = &self.jobs else { return Some(job()) };
         let (sender, result) = oneshot::channel();
         // The receiver is gone if the connection was closed in the meantime.

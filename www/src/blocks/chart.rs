@@ -11,13 +11,13 @@ use crate::components::live::says;
 use crate::components::tip::Tips;
 
 /// A position or size: first horizontal, then vertical (downwards).
-pub type Pair = (f64, f64);
+pub(super) type Pair = (f64, f64);
 
 /// Returns the mark that a key leads to. The first argument is the current mark, if any.
-pub type Step = dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync;
+pub(super) type Step = dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync;
 
 /// The marks of a chart, by index.
-pub struct Marks {
+pub(super) struct Marks {
     /// Description of the chart for screen readers.
     pub label: String,
     /// Returns the mark at a pointer position. The arguments are the position and the size of the chart, in pixels.
@@ -33,7 +33,7 @@ pub struct Marks {
 }
 
 /// Renders a drawing with selectable marks.
-pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
+pub(super) fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let tips = Tips::get();
     let marks = Arc::new(marks);
     let chosen = RwSignal::new(None::<usize>);
@@ -124,7 +124,7 @@ fn is_walk(key: &str) -> bool {
 }
 
 /// Returns the mark that a key leads to, in a sequence of `count` marks. The up and down keys move by `by` marks.
-pub fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
+pub(super) fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (key, now) {
         ("End", _) => last,

@@ -11,7 +11,7 @@ use crate::components::warnings::{bounded, with_whole_flags};
 const LONG: usize = 60;
 
 /// Renders the list. Hovering over a name shows its definition.
-pub fn facts(of: &Facts) -> AnyView {
+pub(super) fn facts(of: &Facts) -> AnyView {
     let tips = Tips::get();
     let title = (!of.title.is_empty()).then(|| view! { <h2>{bounded(&of.title)}</h2> });
     let facts = of.facts.iter().map(|fact| {
@@ -31,7 +31,7 @@ pub fn facts(of: &Facts) -> AnyView {
 }
 
 /// Renders the links.
-pub fn links(run: u32, links: &[(String, Link)]) -> AnyView {
+pub(super) fn links(run: u32, links: &[(String, Link)]) -> AnyView {
     let links =
         links.iter().map(|(label, link)| view! { <a class="plain" href=href(run, Some(link))>{label.clone()}</a> });
     view! { <nav class="row-links" aria-label="Related views">{links.collect_view()}</nav> }.into_any()

@@ -7,7 +7,7 @@ use crate::components::warnings::bounded;
 use crate::state::State;
 
 /// Renders the table. The first cell of each row is its heading.
-pub fn grid(grid: &Grid) -> AnyView {
+pub(super) fn grid(grid: &Grid) -> AnyView {
     let title = bounded(&grid.title);
     // Screen readers need a name for each table. Without a title, the columns serve as the name.
     let name = if title.is_empty() { bounded(&grid.columns.join(", ")) } else { title.clone() };

@@ -30,7 +30,7 @@ const LABEL_PX: usize = 12;
 const COLUMN_PX: usize = 3;
 
 /// Renders the map.
-pub fn heat_map(map: HeatMap) -> AnyView {
+pub(super) fn heat_map(map: HeatMap) -> AnyView {
     let (rows, columns) = (map.rows.len(), map.columns.len());
     let row_px = (MAP_PX / rows.max(1)).clamp(ROW_PX.0, ROW_PX.1);
     let canvas = NodeRef::<html::Canvas>::new();

@@ -23,7 +23,7 @@ const ROW_PX: usize = 24;
 const MAX_DEPTH: usize = 11;
 
 /// Renders the chart.
-pub fn icicle(icicle: Icicle) -> AnyView {
+pub(super) fn icicle(icicle: Icicle) -> AnyView {
     let title = bounded(&icicle.title);
     if icicle.nodes.is_empty() {
         return view! { <section class="panel"><h2>{title}</h2><p class="empty">"The tree is empty."</p></section> }

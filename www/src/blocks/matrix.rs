@@ -23,7 +23,7 @@ const LABEL_PX: usize = 100;
 const MAX_LABELS: usize = 16;
 
 /// Renders the chart.
-pub fn matrix(matrix: Matrix) -> AnyView {
+pub(super) fn matrix(matrix: Matrix) -> AnyView {
     let title = bounded(&matrix.title);
     let size = matrix.labels.len();
     if size == 0 {

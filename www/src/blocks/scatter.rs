@@ -22,7 +22,7 @@ const LABEL_SHARE: f64 = 0.045;
 const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
 
 /// Renders the chart.
-pub fn scatter(scatter: Scatter) -> AnyView {
+pub(super) fn scatter(scatter: Scatter) -> AnyView {
     // The opposite corner, for points that are rectangles.
     let corner = |point: &Point| point.extent.map(|(width, height)| (point.x + width, point.y + height));
     let points: Vec<(f64, f64)> = scatter.points.iter().map(|point| (point.x, point.y)).collect();

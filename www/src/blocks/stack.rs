@@ -24,7 +24,7 @@ const X_LABELS: usize = 4;
 const ROW_PX: usize = 26;
 
 /// Renders the chart.
-pub fn stack(run: u32, stack: Stack) -> AnyView {
+pub(super) fn stack(run: u32, stack: Stack) -> AnyView {
     let title = heading(run, &stack.title, stack.about.as_ref());
     if stack.rows.is_empty() || stack.series.is_empty() {
         let why = if stack.note.is_empty() { "There is no data to show." } else { &stack.note };

@@ -6,19 +6,19 @@ use crate::components::warnings::bounded;
 use crate::state::State;
 
 /// Renders a heading with an optional note below it.
-pub fn heading(text: &str, note: Option<&str>) -> AnyView {
+pub(super) fn heading(text: &str, note: Option<&str>) -> AnyView {
     let note = note.map(|note| view! { <p class="quiet">{bounded(note)}</p> });
     view! { <header class="block-heading"><h2>{bounded(text)}</h2>{note}</header> }.into_any()
 }
 
 /// Renders text, one paragraph per line.
-pub fn note(text: &str) -> AnyView {
+pub(super) fn note(text: &str) -> AnyView {
     let lines = text.lines().map(|line| view! { <p>{bounded(line)}</p> }).collect_view();
     view! { <div class="block-note">{lines}</div> }.into_any()
 }
 
 /// Renders the reason why there is no data, and a remedy.
-pub fn empty(reason: &str, remedy: Option<String>) -> AnyView {
+pub(super) fn empty(reason: &str, remedy: Option<String>) -> AnyView {
     let state = State::get();
     let remedy = remedy.map(|remedy| {
         let copied = remedy.clone();

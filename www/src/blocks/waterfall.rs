@@ -15,7 +15,7 @@ use crate::components::warnings::bounded;
 const ROW_PX: usize = 26;
 
 /// Renders the chart.
-pub fn waterfall(it: Waterfall) -> AnyView {
+pub(super) fn waterfall(it: Waterfall) -> AnyView {
     let it = Arc::new(it);
     let shown = it.clone();
     figure(Chart {

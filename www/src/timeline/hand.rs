@@ -29,7 +29,7 @@ const HEARD: [&str; 11] = [
 ];
 
 /// Handles input until it is dropped.
-pub struct Hand {
+pub(super) struct Hand {
     element: HtmlElement,
     listener: Closure<dyn FnMut(Event)>,
     /// Position of the pointer in the window.
@@ -38,7 +38,7 @@ pub struct Hand {
 
 impl Hand {
     /// Listens for input on the element that shows the timeline.
-    pub fn new(surface: &Rc<Surface>, element: &HtmlElement, tips: Tips) -> Hand {
+    pub(super) fn new(surface: &Rc<Surface>, element: &HtmlElement, tips: Tips) -> Hand {
         let pointer = Rc::new(Cell::new((0.0, 0.0)));
         let (motion, pointers) = (Rc::new(Motion::default()), Pointers::default());
         let (surface, shown, place) = (surface.clone(), element.clone(), pointer.clone());

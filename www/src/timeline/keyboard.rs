@@ -11,7 +11,7 @@ use super::surface::{Area, Surface};
 use crate::browser;
 
 /// Handles a key. Returns true if the key has an action. Most letters work in both cases.
-pub fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent) -> bool {
+pub(super) fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent) -> bool {
     let key = event.key();
     let is_alt = event.alt_key() && !event.ctrl_key() && !event.meta_key();
     if !is_alt && (event.ctrl_key() || event.meta_key() || event.alt_key()) {

@@ -11,11 +11,11 @@
 //! the response. Until that picture arrives, the page moves and scales the last one.
 
 pub mod bar;
-mod beside;
+pub mod beside;
 mod hand;
 mod keyboard;
 mod motion;
-mod pane;
+pub mod pane;
 mod perfetto;
 mod pointer;
 mod surface;

@@ -18,7 +18,7 @@ const FOLLOW: f64 = 12.0;
 
 /// Movement by held keys: pan (negative is earlier, positive is later) and zoom (negative is in, positive is out).
 #[derive(Default)]
-pub struct Motion {
+pub(super) struct Motion {
     held: RefCell<Vec<char>>,
     speed: Cell<(f64, f64)>,
     /// Time of the last frame, in milliseconds. `None` while nothing moves.
@@ -29,7 +29,7 @@ pub struct Motion {
 
 impl Motion {
     /// Handles a pressed key. Returns true if the key causes movement.
-    pub fn press(self: &Rc<Motion>, surface: &Rc<Surface>, key: char) -> bool {
+    pub(super) fn press(self: &Rc<Motion>, surface: &Rc<Surface>, key: char) -> bool {
         if direction(key).is_none() {
             return false;
         }
@@ -47,12 +47,12 @@ impl Motion {
     }
 
     /// Handles a released key.
-    pub fn release(&self, key: char) {
+    pub(super) fn release(&self, key: char) {
         self.held.borrow_mut().retain(|held| *held != key);
     }
 
     /// Releases all keys, because the page no longer receives key events.
-    pub fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.held.borrow_mut().clear();
     }
 

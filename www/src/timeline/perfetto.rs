@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const MOST_ASKED: u32 = 2_400;
 
 /// The Perfetto page in another tab.
-pub struct Perfetto(Window);
+pub(super) struct Perfetto(Window);
 
 /// Listener and timer that wait for Perfetto's answer.
 type Waiting = Rc<RefCell<Option<(Closure<dyn FnMut(MessageEvent)>, IntervalHandle)>>>;
@@ -28,12 +28,12 @@ type Waiting = Rc<RefCell<Option<(Closure<dyn FnMut(MessageEvent)>, IntervalHand
 impl Perfetto {
     /// Opens Perfetto. Browsers allow this only during a click. Perfetto accepts traces only from its opener, so
     /// `noopener` must not be set.
-    pub fn open() -> Option<Perfetto> {
+    pub(super) fn open() -> Option<Perfetto> {
         window().open_with_url(ORIGIN).ok().flatten().map(Perfetto)
     }
 
     /// Sends a trace to Perfetto as soon as it answers.
-    pub fn take(self, trace: ArrayBuffer, title: &str) {
+    pub(super) fn take(self, trace: ArrayBuffer, title: &str) {
         let (content, message) = (Object::new(), Object::new());
         let fields = [
             (&content, "buffer", trace.as_ref()),

@@ -42,14 +42,14 @@ enum Drag {
 
 /// The pointers on one timeline.
 #[derive(Default)]
-pub struct Pointers {
+pub(super) struct Pointers {
     down: RefCell<Vec<Down>>,
     drag: Cell<Drag>,
 }
 
 impl Pointers {
     /// Handles a pressed pointer.
-    pub fn down(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
+    pub(super) fn down(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
         // Makes the worker look up the lane at this point, which a dragged range needs.
         surface.update(|sight| sight.pointer = Some(at));
         self.down.borrow_mut().push(Down { id: event.pointer_id(), x: at.0, y: at.1 });
@@ -61,7 +61,7 @@ impl Pointers {
     }
 
     /// Handles a moved pointer.
-    pub fn moved(&self, surface: &Rc<Surface>, motion: &Motion, event: &PointerEvent, at: (f64, f64)) {
+    pub(super) fn moved(&self, surface: &Rc<Surface>, motion: &Motion, event: &PointerEvent, at: (f64, f64)) {
         motion.about.set((at.0 / surface.width()).clamp(0.0, 1.0));
         let before = self.down.borrow().iter().find(|down| down.id == event.pointer_id()).copied();
         let Some(before) = before else {
@@ -106,7 +106,7 @@ impl Pointers {
     }
 
     /// Handles a released pointer.
-    pub fn up(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
+    pub(super) fn up(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
         self.down.borrow_mut().retain(|down| down.id != event.pointer_id());
         match self.drag.replace(Drag::Nothing) {
             Drag::Pressed { .. } => {
@@ -128,7 +128,7 @@ impl Pointers {
     }
 
     /// Handles the cancellation of all pointers by the browser.
-    pub fn cancel(&self, surface: &Rc<Surface>) {
+    pub(super) fn cancel(&self, surface: &Rc<Surface>) {
         surface.let_go();
         self.down.borrow_mut().clear();
         self.drag.set(Drag::Nothing);
@@ -137,7 +137,7 @@ impl Pointers {
 
 /// Handles the wheel. With Ctrl it zooms around the pointer. A horizontal wheel, or the wheel with Shift, pans. Returns
 /// false if the rows should scroll instead.
-pub fn wheel(surface: &Rc<Surface>, event: &WheelEvent, x: f64) -> bool {
+pub(super) fn wheel(surface: &Rc<Surface>, event: &WheelEvent, x: f64) -> bool {
     // Pixels per line or page, for browsers that report the movement in lines or pages.
     let unit = [1.0, 16.0, 400.0].get(event.delta_mode() as usize).copied().unwrap_or(1.0);
     let (dx, dy) = (event.delta_x() * unit, event.delta_y() * unit);

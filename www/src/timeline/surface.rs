@@ -19,7 +19,7 @@ use crate::state::{Run, State};
 use crate::{ask, browser};
 
 /// Height of the axis above the rows, in CSS pixels.
-pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
+pub(super) const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
 /// Minimum width of a search result in pixels. The view zooms in on narrower results, and shows `AROUND_FOUND` times their
 /// length.

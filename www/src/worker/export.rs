@@ -13,13 +13,16 @@ use crate::protocol::wire::Document;
 
 /// A document that the library has made. The browser may still have to encode it.
 pub enum Made {
+    /// Text of an SVG.
     Svg(String),
+    /// Pixels of a picture, and pixels per CSS pixel.
     Png(Raster, f64),
     /// Chunks of text that are compressed together.
     Trace(Array),
 }
 
 impl Made {
+    /// Draws `scene` as a document of the form `form`.
     pub fn new(form: PictureForm, scene: &Scene<'_>, title: &str, names_width: u32) -> Made {
         match form {
             PictureForm::Svg => {

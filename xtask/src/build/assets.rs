@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// One `<link data-trunk>` element.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Link {
+pub(super) struct Link {
     /// The element's text, up to and including its `>`.
     pub text: String,
     pub asset: Asset,
@@ -16,7 +16,7 @@ pub struct Link {
 
 /// Part of the page that a link names.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asset {
+pub(super) enum Asset {
     /// A style sheet. The built page links to it under a name with its hash.
     Css(PathBuf),
     /// A file that keeps its name.
@@ -28,14 +28,14 @@ pub enum Asset {
 
 impl Asset {
     /// Returns the program, if the link names one.
-    pub fn program(&self) -> Option<&Program> {
+    pub(super) fn program(&self) -> Option<&Program> {
         if let Asset::Program(program) = self { Some(program) } else { None }
     }
 }
 
 /// A WebAssembly program of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub(super) struct Program {
     /// Name of the binary in `www/Cargo.toml`.
     pub bin: String,
     /// True for programs that the page's code starts as workers. These programs keep their names. The other program starts
@@ -48,7 +48,7 @@ pub struct Program {
 }
 
 /// Returns the links of a page, in order.
-pub fn links(page: &str) -> Result<Vec<Link>> {
+pub(super) fn links(page: &str) -> Result<Vec<Link>> {
     let mut links = Vec::new();
     for (start, _) in page.match_indices("<link data-trunk") {
         let end = page[start..].find('>').ok_or("index.html has a link without an end.")?;

@@ -21,14 +21,14 @@ use std::path::{Path, PathBuf};
 use wasm_bindgen_cli_support::Bindgen;
 
 /// Tools that build the programs.
-pub struct Tools {
+pub(super) struct Tools {
     pub toolchain: Toolchain,
     /// Optimises programs for size and speed. Absent in quick builds, because optimising takes minutes.
     pub wasm_opt: Option<WasmOpt>,
 }
 
 /// Builds the page into the folder `out`. Empties the folder first. `id` is compiled into the programs.
-pub fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, steps: &mut Steps) -> Result {
+pub(super) fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, steps: &mut Steps) -> Result {
     let root = cache::repository();
     let mut page = cache::read(&root.join("index.html"))?;
     let links = assets::links(&page)?;
@@ -89,7 +89,7 @@ fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, ste
 
 /// Target folder of the page's programs. The folder is separate, because the profiles and flags of the page differ from
 /// those of native builds.
-pub fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     cache::target().join("page")
 }
 
@@ -115,7 +115,7 @@ fn bind(program: &Program, out: &Path, variant: Variant, tools: &Tools) -> Resul
 }
 
 /// Writes `NAME.js` and `NAME_bg.wasm` for a compiled program. A browser needs both to run it.
-pub fn bindgen(compiled: &Path, name: &str, out: &Path) -> Result {
+pub(crate) fn bindgen(compiled: &Path, name: &str, out: &Path) -> Result {
     let written = Bindgen::new()
         .input_path(compiled)
         .out_name(name)
@@ -159,7 +159,7 @@ fn style_sheet(file: &Path, out: &Path) -> Result<String> {
 }
 
 /// Copies all files below a folder.
-pub fn copy_folder(from: &Path, to: &Path) -> Result {
+pub(super) fn copy_folder(from: &Path, to: &Path) -> Result {
     let mut files = Vec::new();
     sources::collect(from, &mut files)?;
     for file in files {
@@ -187,6 +187,6 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 }
 
 /// Returns the digest of a file's bytes for the attribute `integrity`.
-pub fn digest(bytes: &[u8]) -> String {
+pub(super) fn digest(bytes: &[u8]) -> String {
     format!("sha384-{}", STANDARD.encode(Sha384::digest(bytes)))
 }

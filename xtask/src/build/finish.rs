@@ -6,7 +6,7 @@ use crate::{Result, cache, sources};
 use std::path::Path;
 
 /// Turns the bundle into the published page.
-pub fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
+pub(super) fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
     let index = dist.join("index.html");
     let mut page = cache::read(&index)?;
     if variant == Variant::Release {

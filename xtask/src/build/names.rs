@@ -11,7 +11,7 @@ use wasmparser::{CustomSectionReader, Export, Import, ImportSectionReader, Parse
 
 /// Returns the program and its script with short names for all imports that the script defines as `NAME: ` and for all
 /// closures that it calls. Removes custom sections, which only record the tools that built the program.
-pub fn shorten(program: &[u8], script: &str) -> crate::Result<(Vec<u8>, String)> {
+pub(super) fn shorten(program: &[u8], script: &str) -> crate::Result<(Vec<u8>, String)> {
     let mut script = script.to_owned();
     let mut renamed = HashMap::new();
     let mut rename = |name: &str, [before, after]: [&str; 2]| {

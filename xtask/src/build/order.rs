@@ -30,7 +30,7 @@ const MAX_HOLDERS: usize = 100;
 const EXTRA_PIECES: usize = 100;
 
 /// Returns the module with its functions reordered.
-pub fn order(module: &[u8]) -> crate::Result<Vec<u8>> {
+pub(super) fn order(module: &[u8]) -> crate::Result<Vec<u8>> {
     let mut imported = 0;
     let mut bodies = Vec::new();
     for part in Parser::new(0).parse_all(module) {

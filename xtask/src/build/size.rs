@@ -42,13 +42,13 @@ impl Size {
 }
 
 /// Prints the sizes of the page's programs.
-pub fn print(dist: &Path) -> Result {
+pub(crate) fn print(dist: &Path) -> Result {
     print_of(&sizes(dist)?, &cache::read(&dist.join("index.html"))?);
     Ok(())
 }
 
 /// Fails if a program exceeds its limit, or if the files that the browser fetches after the page exceed their limit.
-pub fn check(dist: &Path) -> Result {
+pub(crate) fn check(dist: &Path) -> Result {
     let (sizes, page) = (sizes(dist)?, cache::read(&dist.join("index.html"))?);
     print_of(&sizes, &page);
     check_of(&sizes, &page)

@@ -3,24 +3,24 @@
 use std::time::Instant;
 
 /// Counts the steps of a build.
-pub struct Steps {
+pub(super) struct Steps {
     number: usize,
     start: Instant,
 }
 
 impl Steps {
-    pub fn new() -> Steps {
+    pub(super) fn new() -> Steps {
         Steps { number: 0, start: Instant::now() }
     }
 
     /// Prints the next step and its usual duration on two cores.
-    pub fn start(&mut self, what: &str, usually: &str) {
+    pub(super) fn start(&mut self, what: &str, usually: &str) {
         self.number += 1;
         eprintln!("[{} | {:.0} s] {what} (usually {usually})", self.number, self.start.elapsed().as_secs_f64());
     }
 
     /// Prints the result and the duration of the build.
-    pub fn end(&self, what: &str) {
+    pub(super) fn end(&self, what: &str) {
         eprintln!("[done | {:.0} s] {what}", self.start.elapsed().as_secs_f64());
     }
 }

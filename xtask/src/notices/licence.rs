@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// A licence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Licence {
+pub(super) struct Licence {
     /// SPDX name of the licence.
     pub name: &'static str,
     /// Words that occur only in the text of this licence.
@@ -13,7 +13,7 @@ pub struct Licence {
 }
 
 /// Allowed licences, in order of preference. deny.toml lists the same licences.
-pub const ALLOWED: [Licence; 8] = [
+pub(super) const ALLOWED: [Licence; 8] = [
     Licence { name: "Apache-2.0", words: "Apache License" },
     Licence { name: "MIT", words: "Permission is hereby granted, free of charge" },
     Licence { name: "Zlib", words: "This software is provided 'as-is'" },
@@ -30,7 +30,7 @@ const MIT: &str = include_str!("mit.txt");
 impl Licence {
     /// Returns the licences that apply to a package: for each `OR`, the first allowed licence, and for `AND`, all
     /// licences.
-    pub fn of_expression(expression: &str) -> Result<Vec<Licence>> {
+    pub(super) fn of_expression(expression: &str) -> Result<Vec<Licence>> {
         let alternatives = |part: &str| {
             let names: Vec<&str> = part.split(" OR ").flat_map(|name| name.split('/')).map(str::trim).collect();
             ALLOWED.into_iter().find(|licence| names.contains(&licence.name))
@@ -42,7 +42,7 @@ impl Licence {
 
     /// Returns the package's text for this licence. All packages share the text of Apache-2.0, which names no copyright
     /// holder.
-    pub fn text_in(self, folder: &Path, apache: &str) -> Result<String> {
+    pub(super) fn text_in(self, folder: &Path, apache: &str) -> Result<String> {
         if self.name == "Apache-2.0" {
             // The licence requires passing on a NOTICE file, if there is one.
             let notice = std::fs::read_to_string(folder.join("NOTICE")).unwrap_or_default();

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 /// A package in one version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Package {
+pub(super) struct Package {
     pub name: String,
     pub version: String,
 }
 
 impl Package {
     /// Finds the folder of the package's sources in `sources`.
-    pub fn folder(&self, sources: &[PathBuf]) -> Result<PathBuf> {
+    pub(super) fn folder(&self, sources: &[PathBuf]) -> Result<PathBuf> {
         let name = format!("{}-{}", self.name, self.version);
         let found = sources.iter().map(|folder| folder.join(&name)).find(|folder| folder.is_dir());
         found.ok_or_else(|| format!("The sources of {self} are not there: run `cargo fetch --locked`."))

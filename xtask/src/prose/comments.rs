@@ -4,7 +4,7 @@ use super::{Passage, without_code};
 
 /// Returns the comments of a Rust file. Consecutive line comments form one passage, and a comment after code is a
 /// separate passage.
-pub fn passages(text: &str) -> Vec<Passage> {
+pub(super) fn passages(text: &str) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     let mut last: Option<(usize, &str)> = None;
     let mut is_code = false;

@@ -3,13 +3,13 @@
 use super::{Passage, without_code};
 
 /// Returns a changelog up to its second version. Older sections are history and stay unchanged.
-pub fn newest_section(text: &str) -> &str {
+pub(super) fn newest_section(text: &str) -> &str {
     let second = text.match_indices("\n## ").nth(1).map(|(at, _)| at);
     second.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 /// Returns the text of a Markdown file without code, URLs and HTML comments, as one passage.
-pub fn passages(text: &str) -> Vec<Passage> {
+pub(super) fn passages(text: &str) -> Vec<Passage> {
     let mut is_code = false;
     let mut prose = String::with_capacity(text.len());
     for line in text.lines() {

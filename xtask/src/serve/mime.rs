@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Returns the value of Content-Type.
-pub fn of(file: &Path) -> &'static str {
+pub(super) fn of(file: &Path) -> &'static str {
     match file.extension().and_then(|extension| extension.to_str()).unwrap_or_default() {
         "html" => "text/html; charset=utf-8",
         "js" | "mjs" => "text/javascript; charset=utf-8",

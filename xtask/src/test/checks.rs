@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// One check.
-pub struct Check {
+pub(super) struct Check {
     pub name: &'static str,
     pub what: &'static str,
     pub run: fn(&mut Run) -> Result,
 }
 
 /// Input of a check, and its reports.
-pub struct Run {
+pub(super) struct Run {
     pub real: real::Profiles,
     /// Tests that were skipped because the real profiles are missing.
     pub skipped: Vec<String>,
@@ -24,11 +24,11 @@ pub struct Run {
 }
 
 /// Checks that run only if they are named, because they need large downloads.
-pub const ON_REQUEST: &[Check] =
+pub(super) const ON_REQUEST: &[Check] =
     &[Check { name: "engines", what: "lakes written by Ray and Spark", run: |_| python::engines() }];
 
 /// All other checks, in the order in which they run.
-pub const ALL: &[Check] = &[
+pub(super) const ALL: &[Check] = &[
     Check { name: "fmt", what: "formatting", run: fmt },
     Check { name: "prose", what: "plain English in comments and documents", run: |_| prose::check() },
     Check { name: "clippy", what: "lints, native", run: clippy },

@@ -5,7 +5,7 @@ use crate::cache;
 use std::path::PathBuf;
 
 /// Location of the real profiles, and true if their tests run.
-pub struct Profiles {
+pub(super) struct Profiles {
     folder: PathBuf,
     run: bool,
 }
@@ -13,7 +13,7 @@ pub struct Profiles {
 impl Profiles {
     /// Looks in `$CROSSPROF_TRACES`, or else next to the checkout, like the tests themselves. If the profiles are required
     /// but missing, the tests still run, and fail.
-    pub fn find(required: bool) -> Profiles {
+    pub(super) fn find(required: bool) -> Profiles {
         let named = std::env::var_os("CROSSPROF_TRACES").map(PathBuf::from);
         Profiles::at(named.unwrap_or_else(|| cache::repository().join("../shared/traces")), required)
     }
@@ -24,12 +24,12 @@ impl Profiles {
     }
 
     /// Returns true if the tests with real profiles run.
-    pub fn run(&self) -> bool {
+    pub(super) fn run(&self) -> bool {
         self.run
     }
 
     /// Returns the closing lines about skipped tests. Empty if no test was skipped.
-    pub fn notice(&self, skipped: &[String]) -> String {
+    pub(super) fn notice(&self, skipped: &[String]) -> String {
         if skipped.is_empty() {
             return String::new();
         }
@@ -45,7 +45,7 @@ impl Profiles {
 
 /// Extracts test names from the output of `cargo nextest list --message-format oneline` (`crate::binary test`) or `cargo
 /// test -- --list` (`test: test`).
-pub fn names(listed: &str) -> Vec<String> {
+pub(super) fn names(listed: &str) -> Vec<String> {
     let lines = listed.lines().map(|line| line.trim().trim_end_matches(": test"));
     let is_name = |line: &&str| !line.is_empty() && !line.ends_with("benchmarks");
     lines.filter(is_name).map(str::to_owned).collect()

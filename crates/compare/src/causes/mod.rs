@@ -34,7 +34,7 @@ const LEAST_SHARE: f64 = 0.002;
 const LEAST_REST: f64 = 0.05;
 
 /// Data that is searched for the causes of one run's difference.
-pub struct Evidence<'a> {
+pub(crate) struct Evidence<'a> {
     /// Step time of the run, compared with the baseline's.
     pub change: &'a StepTimeChange,
     /// Smallest relative difference that is treated as a change.
@@ -105,7 +105,7 @@ fn by_size(a: &Cause, b: &Cause, total: f64) -> std::cmp::Ordering {
 
 /// Returns the causes of one run's difference, and the percentage of the difference that they add
 /// up to.
-pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
+pub(crate) fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     let Evidence { change, subject, baseline, parts, .. } = *evidence;
     // Without a proven difference, there are no causes.
     if !matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower) {
@@ -149,7 +149,7 @@ const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
 /// Returns a cause for each compiler setting that differs. The cost of these causes is unknown, so they come after the causes
 /// with a time.
-pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Vec<Cause> {
+pub(crate) fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Vec<Cause> {
     let differs =
         |it: &&FairnessCheck| it.status == FairnessStatus::Differs && OF_COMPILATION.contains(&it.check.as_str());
     let cause = |it: &FairnessCheck| {

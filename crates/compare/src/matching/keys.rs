@@ -14,7 +14,7 @@ pub(super) struct Witnesses {
 }
 
 impl Witnesses {
-    pub fn of(sides: &[Vec<Item<'_>>; 2]) -> Witnesses {
+    pub(super) fn of(sides: &[Vec<Item<'_>>; 2]) -> Witnesses {
         let both = |has: fn(&Item<'_>) -> bool| sides.iter().all(|side| side.iter().any(has));
         Witnesses {
             paths: both(|item| item.framework_op.is_some()),

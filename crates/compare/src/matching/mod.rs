@@ -75,7 +75,7 @@ impl<'a> Item<'a> {
 
 /// Matches the ops of `run` to the ops of the baseline. Returns the changes sorted by difference, largest first, and the
 /// unmatched time. `across` contains the common names of classes if the runs are from two platforms.
-pub fn ops(
+pub(crate) fn ops(
     run: usize,
     ours: &StepOps,
     theirs: &StepOps,
@@ -109,7 +109,7 @@ pub fn ops(
 }
 
 /// Matches the kernels of `run` to the kernels of the baseline by their full names, which identify the code.
-pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
+pub(crate) fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
     let side = |ops: &'_ StepOps| -> Vec<(String, String, f64, f64)> {
         let kernel = |it: &StepKernel| (it.name.clone(), it.family.clone(), it.time_us, it.occurrences);
         ops.kernels.iter().map(kernel).collect()
@@ -119,7 +119,7 @@ pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
 
 /// Compares classes of ops. If a profile has no ops per step, the categories of its kernels are
 /// used.
-pub fn families(
+pub(crate) fn families(
     run: usize,
     ours: &[(String, f64, f64)],
     theirs: &[(String, f64, f64)],

@@ -36,7 +36,7 @@ impl AmdahlFit {
     ///
     /// A speed-up beyond the ideal gives 0. Returns `None` if there are no runs other than the reference, or if steps get
     /// longer with more devices overall, which Amdahl's law does not allow.
-    pub fn of(runs: &[(f64, f64)]) -> Option<AmdahlFit> {
+    pub(super) fn of(runs: &[(f64, f64)]) -> Option<AmdahlFit> {
         let points: Vec<(f64, f64)> =
             runs.iter().map(|(growth, speedup)| (1.0 - 1.0 / growth, 1.0 / speedup - 1.0 / growth)).collect();
         let (slope, margin) = through_origin(&points).filter(|(slope, _)| *slope <= 1.0)?;
@@ -45,13 +45,13 @@ impl AmdahlFit {
     }
 
     /// Returns the speed-up on `growth` times the devices.
-    pub fn speedup(self, growth: f64) -> f64 {
+    pub(super) fn speedup(self, growth: f64) -> f64 {
         law(self.serial, growth)
     }
 
     /// Returns the forecast for two and four times `most` devices, relative to a reference on `devices`
     /// devices with a step of `step_time_us`.
-    pub fn forecast(self, devices: u64, step_time_us: f64, most: u64) -> Vec<ScalingForecast> {
+    pub(super) fn forecast(self, devices: u64, step_time_us: f64, most: u64) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.checked_mul(*times)?;
             let growth = size as f64 / devices as f64;

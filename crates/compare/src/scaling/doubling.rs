@@ -32,7 +32,7 @@ pub(super) struct DoublingFit {
 impl DoublingFit {
     /// Fits the model to `(growth of the devices, step time over the reference's)` of the runs on more
     /// devices than the reference. Returns `None` if there are none.
-    pub fn of(runs: &[(f64, f64)]) -> Option<DoublingFit> {
+    pub(super) fn of(runs: &[(f64, f64)]) -> Option<DoublingFit> {
         let points: Vec<(f64, f64)> = runs.iter().map(|(growth, time)| (doublings(*growth), time - 1.0)).collect();
         let (slope, margin) = through_origin(&points)?;
         let interval = margin.map(|margin| [slope - margin, slope + margin].map(not_below_0));
@@ -41,7 +41,7 @@ impl DoublingFit {
 
     /// Returns the forecast for two and four times the devices of `most`. The work grows with the
     /// devices.
-    pub fn forecast(self, reference: &ScaledRun<'_>, most: &ScaledRun<'_>) -> Vec<ScalingForecast> {
+    pub(super) fn forecast(self, reference: &ScaledRun<'_>, most: &ScaledRun<'_>) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.devices.checked_mul(*times)?;
             let growth = size as f64 / reference.devices as f64;

@@ -44,7 +44,7 @@ impl FittedLine {
     }
 
     /// Returns the value of the line at the last run, in microseconds.
-    pub fn last_us(&self) -> f64 {
+    pub(super) fn last_us(&self) -> f64 {
         self.first_us + self.slope_us * self.runs.saturating_sub(1) as f64
     }
 

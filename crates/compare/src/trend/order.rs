@@ -58,7 +58,7 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>
 }
 
 /// Returns the training step in the name of a run. If the name has none, searches the folders of the path, innermost first.
-pub fn step_of(subject: &Subject) -> Option<u64> {
+pub(crate) fn step_of(subject: &Subject) -> Option<u64> {
     let metadata = &subject.profile.metadata;
     let names = [Some(subject.name.as_str()), metadata.run_name.as_deref()];
     let folders = metadata.trace_file.rsplit(['/', '\\']);

@@ -43,13 +43,13 @@ struct Drawn {
 }
 
 /// Returns true for the baseline and the first of the other runs, which are drawn if they have a picture.
-pub fn is_drawn(comparison: &Comparison, run: u32) -> bool {
+pub(super) fn is_drawn(comparison: &Comparison, run: u32) -> bool {
     let others_before = run - u32::from(comparison.baseline < run);
     run == comparison.baseline || (others_before as usize) + 1 < MOST_RUNS
 }
 
 /// Renders the picture, and lists the runs that are missing from it with the reason.
-pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+pub(super) fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let (mut drawn, mut missing) = (Vec::new(), Vec::new());
     for (run, subject) in (0..).zip(subjects).filter(|(run, _)| is_drawn(comparison, *run)) {
         match subject.median_step.as_deref().and_then(StepPicture::parse) {

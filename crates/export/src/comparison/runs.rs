@@ -31,7 +31,7 @@ fn with_name<'a>(
 }
 
 /// Renders, for each run, the devices that ran ops.
-pub fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+pub(super) fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {
             @let devices = sections::devices(profile);
@@ -49,7 +49,7 @@ pub fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
 }
 
 /// Renders the findings of each run.
-pub fn findings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+pub(super) fn findings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     html! {
         section id="findings" class="break" {
             h2 { "Findings of each run" }
@@ -87,7 +87,7 @@ fn summary_of(finding: &Finding) -> Markup {
 }
 
 /// Renders the environment of each run's capture and its model, if the profile records them.
-pub fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+pub(super) fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let runs: Vec<Vec<(String, String)>> = with_name(comparison, subjects).map(|(_, profile)| facts(profile)).collect();
     // Facts are in the order of the first run that has them.
     let mut keys: Vec<&str> = Vec::new();
@@ -116,7 +116,7 @@ pub fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
 }
 
 /// Renders the warnings of each run about lost data.
-pub fn warnings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+pub(super) fn warnings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {
             @if !profile.warnings.is_empty() {

@@ -27,7 +27,7 @@ struct RunSteps<'a> {
 }
 
 /// Renders both charts. Empty if neither can be drawn.
-pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+pub(super) fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         (intervals(comparison))
         (distribution(comparison, subjects))

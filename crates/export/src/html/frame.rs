@@ -29,7 +29,7 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
 /// Content that differs between reports.
-pub struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     /// Title of the report.
     pub title: &'a str,
     /// Sections of the report.
@@ -45,7 +45,7 @@ pub struct Frame<'a> {
 }
 
 /// Returns the whole page.
-pub fn whole(document: &Frame<'_>) -> String {
+pub(crate) fn whole(document: &Frame<'_>) -> String {
     let Frame { title, body, go_on, download, profiles, median_steps } = document;
     let version = env!("CARGO_PKG_VERSION");
     let page = html! {

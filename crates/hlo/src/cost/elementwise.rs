@@ -106,7 +106,7 @@ pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
 }
 
 /// Like [`is_elementwise`], but uses only the computations read so far.
-pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
+pub(crate) fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     if !instruction.is("fusion") {
         return ELEMENTWISE.contains(&instruction.opcode.as_str());
     }

@@ -65,7 +65,7 @@ impl Aspect {
 }
 
 /// Returns the difference between two matched programs.
-pub fn difference(a: &Side<'_>, b: &Side<'_>, matching: &Matching) -> Difference {
+pub(super) fn difference(a: &Side<'_>, b: &Side<'_>, matching: &Matching) -> Difference {
     let mut found = Difference {
         partners: (0..).zip(a.module.instructions()).map(|(at, _)| matching.of_a(at)).collect(),
         ..Difference::default()
@@ -176,7 +176,7 @@ fn element_differs(pair: Pair<'_, '_>, of_a: Identity, of_b: Identity) -> bool {
 }
 
 /// Describes one aspect of a changed pair, in `a` and in `b`.
-pub fn texts(of: &Difference, (a, b): (&Module, &Module), changed: &Changed, aspect: Aspect) -> [String; 2] {
+pub(super) fn texts(of: &Difference, (a, b): (&Module, &Module), changed: &Changed, aspect: Aspect) -> [String; 2] {
     let (Some(in_a), Some(in_b)) = (a.at(changed.a), b.at(changed.b)) else { return Default::default() };
     let texts = match aspect {
         Aspect::Shape | Aspect::DataType => [in_a.shape.text(false), in_b.shape.text(false)],

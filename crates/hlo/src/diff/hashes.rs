@@ -11,7 +11,7 @@ use crate::module::Module;
 const MAX_DEPTH: usize = 4;
 
 /// Returns a program with the hashes of its instructions at all levels.
-pub fn hashed(module: &Module) -> Side<'_> {
+pub(super) fn hashed(module: &Module) -> Side<'_> {
     let mut side = Side::new(module);
     for level in Level::ALL {
         fill(&mut side, level);
@@ -69,7 +69,7 @@ fn fill(side: &mut Side<'_>, level: Level) {
 }
 
 /// Returns the value at an index, or 0.
-pub fn get(list: &[u64], index: u32) -> u64 {
+pub(super) fn get(list: &[u64], index: u32) -> u64 {
     list.get(index as usize).copied().unwrap_or_default()
 }
 
@@ -106,7 +106,7 @@ fn combined(instruction: &Instruction, operands: impl Iterator<Item = u64>) -> u
 
 /// Hashes of everything that each instruction of a computation depends on. `of_parameter` returns the hashes of matched
 /// parameters.
-pub fn down(
+pub(super) fn down(
     side: &Side<'_>,
     computation: ComputationIndex,
     level: Level,
@@ -173,7 +173,7 @@ impl Down<'_, '_> {
 
 /// Returns hashes that distinguish instructions by everything that they depend on and everything that depends on them. A second
 /// pass repeats this, starting from the hashes of the first pass.
-pub fn refined(side: &Side<'_>, computation: ComputationIndex, down: &[u64]) -> Vec<u64> {
+pub(super) fn refined(side: &Side<'_>, computation: ComputationIndex, down: &[u64]) -> Vec<u64> {
     let module = side.module;
     let Some(it) = module.computation(computation) else { return Vec::new() };
     let range = it.instructions.clone();

@@ -10,7 +10,7 @@ use crate::shape::{ArrayShape, Shape};
 
 /// Hashes of the parts of an instruction. Identical parts have the same hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
+pub(super) struct Identity {
     /// Opcode and the target of a custom call.
     pub opcode: u64,
     /// Dimensions of the result.
@@ -32,7 +32,7 @@ pub struct Identity {
 }
 
 /// Mixes two hashes into one. The order matters.
-pub fn mix(a: u64, b: u64) -> u64 {
+pub(super) fn mix(a: u64, b: u64) -> u64 {
     let mut x = a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -40,7 +40,7 @@ pub fn mix(a: u64, b: u64) -> u64 {
 }
 
 /// Returns the hash of a value.
-pub fn hash(value: impl Hash) -> u64 {
+pub(super) fn hash(value: impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
     mix(hasher.finish(), 1)
@@ -48,7 +48,7 @@ pub fn hash(value: impl Hash) -> u64 {
 
 impl Identity {
     /// Returns the identity of an instruction.
-    pub fn of(instruction: &Instruction) -> Identity {
+    pub(super) fn of(instruction: &Instruction) -> Identity {
         let own = instruction.attributes();
         let (path, scope) = paths(&instruction.metadata.op_name);
         let mut identity = Identity {
@@ -87,19 +87,19 @@ impl Identity {
 
 /// Returns true for instructions that return a tuple only to pass values on. The shape of such a tuple follows from values
 /// elsewhere in the program, so it does not identify the instruction.
-pub fn passes_tuple(instruction: &Instruction) -> bool {
+pub(super) fn passes_tuple(instruction: &Instruction) -> bool {
     let passes =
         ["tuple", "while", "parameter", "conditional", "call", "opt-barrier"].contains(&instruction.opcode.as_str());
     passes && matches!(instruction.shape, Shape::Tuple(_))
 }
 
 /// Returns true if the order of the operands does not matter.
-pub fn is_commutative(opcode: &str) -> bool {
+pub(super) fn is_commutative(opcode: &str) -> bool {
     ["add", "multiply", "maximum", "minimum", "and", "or", "xor"].contains(&opcode)
 }
 
 /// Returns true for attributes that describe the sharding in the notation of Shardy.
-pub fn is_of_sharding(name: &str) -> bool {
+pub(super) fn is_of_sharding(name: &str) -> bool {
     name.starts_with("xla.sdy")
 }
 

@@ -16,7 +16,7 @@ const FREE: u32 = u32::MAX;
 
 /// Pairs of instructions and of computations.
 #[derive(Debug)]
-pub struct Matching {
+pub(super) struct Matching {
     to_b: Vec<u32>,
     to_a: Vec<u32>,
     computation_of_a: Vec<u32>,
@@ -32,7 +32,7 @@ struct Task {
 
 impl Matching {
     /// Matches the instructions of two programs.
-    pub fn of(a: &Side<'_>, b: &Side<'_>) -> Matching {
+    pub(super) fn of(a: &Side<'_>, b: &Side<'_>) -> Matching {
         let free = |len: usize| vec![FREE; len];
         let mut matching = Matching {
             to_b: free(a.module.instructions().len()),
@@ -70,17 +70,17 @@ impl Matching {
     }
 
     /// Returns the partner of an instruction of `a`.
-    pub fn of_a(&self, a: InstructionIndex) -> Option<InstructionIndex> {
+    pub(super) fn of_a(&self, a: InstructionIndex) -> Option<InstructionIndex> {
         Some(get32(&self.to_b, a)).filter(|&it| it != FREE)
     }
 
     /// Returns the partner of an instruction of `b`.
-    pub fn of_b(&self, b: InstructionIndex) -> Option<InstructionIndex> {
+    pub(super) fn of_b(&self, b: InstructionIndex) -> Option<InstructionIndex> {
         Some(get32(&self.to_a, b)).filter(|&it| it != FREE)
     }
 
     /// Returns true if two computations are a pair.
-    pub fn are_paired(&self, a: ComputationIndex, b: ComputationIndex) -> bool {
+    pub(super) fn are_paired(&self, a: ComputationIndex, b: ComputationIndex) -> bool {
         get32(&self.computation_of_a, a) == b && b != FREE
     }
 

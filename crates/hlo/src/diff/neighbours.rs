@@ -6,11 +6,11 @@ use super::side::{Level, Side};
 use crate::instruction::{Instruction, InstructionIndex};
 
 /// Neighbours of an instruction with their keys, reused from pair to pair.
-pub type Keyed = Vec<(u64, InstructionIndex)>;
+pub(super) type Keyed = Vec<(u64, InstructionIndex)>;
 
 /// Details that the keys of neighbours include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Precision {
+pub(super) enum Precision {
     /// The framework path. The position of an operand is left out.
     Path,
     /// The position.
@@ -18,7 +18,7 @@ pub enum Precision {
 }
 
 /// Lists the operands for which `is_free` returns true. An instruction that is an operand several times is listed once.
-pub fn operands(
+pub(super) fn operands(
     side: &Side<'_>,
     of: &Instruction,
     level: Level,
@@ -46,7 +46,7 @@ pub fn operands(
 }
 
 /// Lists the users for which `is_free` returns true. A user with several uses is listed once.
-pub fn users(
+pub(super) fn users(
     side: &Side<'_>,
     of: InstructionIndex,
     level: Level,
@@ -82,7 +82,7 @@ fn unique(list: &mut Keyed) {
 }
 
 /// Calls `found` with the pairs whose key occurs once on each side. Both lists are sorted by key.
-pub fn pairs(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(u32, u32)) {
+pub(super) fn pairs(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(u32, u32)) {
     groups(a, b, |group_a, group_b| {
         if let (&[(_, one_a)], &[(_, one_b)]) = (group_a, group_b) {
             found(one_a, one_b);
@@ -91,7 +91,7 @@ pub fn pairs(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(u32, u32)
 }
 
 /// Calls `found` with the entries of each key that occurs on both sides. Both lists are sorted by key.
-pub fn groups(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(&[(u64, u32)], &[(u64, u32)])) {
+pub(super) fn groups(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(&[(u64, u32)], &[(u64, u32)])) {
     let (mut a, mut b) = (a, b);
     while let (Some(first_a), Some(first_b)) = (a.first(), b.first()) {
         let key = first_a.0.min(first_b.0);

@@ -6,7 +6,7 @@ use crate::module::{Computation, Module};
 
 /// Strictness of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub(super) enum Level {
     /// Everything must be identical.
     Equal,
     /// Layouts, shardings and settings may differ.
@@ -17,12 +17,12 @@ pub enum Level {
 
 impl Level {
     /// All levels, the strictest first.
-    pub const ALL: [Level; 3] = [Level::Equal, Level::SameShape, Level::SameOpcode];
+    pub(super) const ALL: [Level; 3] = [Level::Equal, Level::SameShape, Level::SameOpcode];
 }
 
 /// Hashes of each instruction at one level.
 #[derive(Clone, Debug, Default)]
-pub struct Hashes {
+pub(super) struct Hashes {
     /// Hash of the instruction itself, with the instructions that it calls.
     pub label: Vec<u64>,
     /// Hash of everything that uses the instruction.
@@ -35,7 +35,7 @@ pub struct Hashes {
 
 /// A program with hashes of its instructions.
 #[derive(Debug)]
-pub struct Side<'m> {
+pub(super) struct Side<'m> {
     /// The program.
     pub module: &'m Module,
     /// Identity of each instruction.
@@ -55,7 +55,7 @@ pub struct Side<'m> {
 
 /// A use of an instruction as an operand.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Use {
+pub(super) struct Use {
     /// The user.
     pub user: InstructionIndex,
     /// Position of the instruction among the user's operands.
@@ -64,7 +64,7 @@ pub struct Use {
 
 impl<'m> Side<'m> {
     /// Reads a program. Its hashes are empty until [`super::hashes::hashed`] fills them.
-    pub fn new(module: &'m Module) -> Side<'m> {
+    pub(super) fn new(module: &'m Module) -> Side<'m> {
         let identities: Vec<Identity> = module.instructions().iter().map(Identity::of).collect();
         let mut callers = vec![0u32; module.computations().len()];
         for called in module.instructions().iter().flat_map(|it| &it.called) {
@@ -79,7 +79,7 @@ impl<'m> Side<'m> {
     }
 
     /// Returns the hashes at a level.
-    pub fn at(&self, level: Level) -> &Hashes {
+    pub(super) fn at(&self, level: Level) -> &Hashes {
         let [equal, same_shape, same_opcode] = &self.levels;
         match level {
             Level::Equal => equal,
@@ -89,7 +89,7 @@ impl<'m> Side<'m> {
     }
 
     /// Returns the hashes at a level, to fill them.
-    pub fn at_mut(&mut self, level: Level) -> &mut Hashes {
+    pub(super) fn at_mut(&mut self, level: Level) -> &mut Hashes {
         let [equal, same_shape, same_opcode] = &mut self.levels;
         match level {
             Level::Equal => equal,
@@ -99,28 +99,28 @@ impl<'m> Side<'m> {
     }
 
     /// Returns the parameter of a computation with a number.
-    pub fn parameter(&self, computation: ComputationIndex, number: u32) -> Option<InstructionIndex> {
+    pub(super) fn parameter(&self, computation: ComputationIndex, number: u32) -> Option<InstructionIndex> {
         self.parameters(computation).get(number as usize).copied().flatten()
     }
 
     /// Returns the parameters of a computation by number.
-    pub fn parameters(&self, computation: ComputationIndex) -> &[Option<InstructionIndex>] {
+    pub(super) fn parameters(&self, computation: ComputationIndex) -> &[Option<InstructionIndex>] {
         self.parameters.get(computation as usize).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the identity of an instruction.
-    pub fn identity(&self, index: InstructionIndex) -> Identity {
+    pub(super) fn identity(&self, index: InstructionIndex) -> Identity {
         self.identities.get(index as usize).copied().unwrap_or_default()
     }
 
     /// Returns the uses of an instruction.
-    pub fn users(&self, index: InstructionIndex) -> &[Use] {
+    pub(super) fn users(&self, index: InstructionIndex) -> &[Use] {
         let bound = |at: usize| self.starts.get(at).map_or(0, |&start| start as usize);
         self.users.get(bound(index as usize)..bound(index as usize + 1)).unwrap_or_default()
     }
 
     /// Returns the hash of an instruction's own parts at a level, without those of the computations that it calls.
-    pub fn own_label(&self, index: InstructionIndex, instruction: &Instruction, level: Level) -> u64 {
+    pub(super) fn own_label(&self, index: InstructionIndex, instruction: &Instruction, level: Level) -> u64 {
         let of = self.identity(index);
         if level == Level::SameOpcode {
             return of.opcode;
@@ -142,7 +142,7 @@ impl<'m> Side<'m> {
     /// Returns the role of an operand: its position or, for a fusion, a hash of the uses of the operand inside the fusion.
     /// Operands that are interchangeable have the same role. At the loosest level, all operands of a fusion have the same
     /// role.
-    pub fn role(&self, user: &Instruction, position: u32, level: Level) -> u64 {
+    pub(super) fn role(&self, user: &Instruction, position: u32, level: Level) -> u64 {
         if is_commutative(&user.opcode) || user.is("tuple") {
             return 1;
         }
@@ -210,7 +210,7 @@ fn users(module: &Module) -> (Vec<Use>, Vec<u32>) {
 }
 
 /// Returns the computations with their indices, callees before their callers.
-pub fn computations(module: &Module) -> impl DoubleEndedIterator<Item = (ComputationIndex, &Computation)> {
+pub(super) fn computations(module: &Module) -> impl DoubleEndedIterator<Item = (ComputationIndex, &Computation)> {
     let all = module.computations();
     (0..all.len() as ComputationIndex).zip(all)
 }

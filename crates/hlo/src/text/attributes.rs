@@ -51,12 +51,12 @@ pub(super) struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    pub fn own(&mut self) -> &mut Attributes {
+    pub(super) fn own(&mut self) -> &mut Attributes {
         self.own.get_or_insert_with(|| Box::new(Attributes::NONE))
     }
 
     /// Reads the attributes up to the end of the text. Unknown attributes are skipped.
-    pub fn all(&mut self, scan: &mut Scan<'a>) {
+    pub(super) fn all(&mut self, scan: &mut Scan<'a>) {
         while let Some((key, value)) = scan.pair() {
             match key {
                 b"metadata" => self.metadata = metadata(inside(value)),

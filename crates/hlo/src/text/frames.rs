@@ -20,7 +20,7 @@ const TABLES: [&[u8]; 4] = [b"FileNames", b"FunctionNames", b"FileLocations", b"
 
 impl Tables {
     /// Reads a line outside of computations.
-    pub fn line(&mut self, line: &[u8]) {
+    pub(super) fn line(&mut self, line: &[u8]) {
         if let Some(at) = TABLES.iter().position(|&name| name == line.trim_ascii()) {
             self.table = at + 1;
             return;
@@ -53,7 +53,7 @@ impl Tables {
     }
 
     /// Returns the tables. `None` if the text has none.
-    pub fn finish(mut self) -> Option<StackFrames> {
+    pub(super) fn finish(mut self) -> Option<StackFrames> {
         // Some versions of XLA (jaxlib 0.10) write the numbers of callers too high by one. In this case, every frame has a
         // caller.
         let frames = &mut self.frames.frames;

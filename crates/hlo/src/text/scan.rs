@@ -13,19 +13,19 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the next byte.
-    pub fn peek(&self) -> u8 {
+    pub(super) fn peek(&self) -> u8 {
         self.0.first().copied().unwrap_or(0)
     }
 
     /// Skips `token` if it is next.
-    pub fn eat(&mut self, token: &[u8]) -> bool {
+    pub(super) fn eat(&mut self, token: &[u8]) -> bool {
         let rest = self.0.strip_prefix(token);
         self.0 = rest.unwrap_or(self.0);
         rest.is_some()
     }
 
     /// Skips spaces and comments: `/*index=5*/`.
-    pub fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         loop {
             match self.0 {
                 [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] => self.0 = rest,
@@ -39,13 +39,13 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the text before the first byte that `ends` accepts.
-    pub fn until(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
+    pub(super) fn until(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
         self.take(self.0.iter().position(|&byte| ends(byte)).unwrap_or(self.0.len()))
     }
 
     /// Returns the text before the first byte that `ends` accepts and that is outside of brackets and quotes, or before
     /// an unmatched closing bracket.
-    pub fn item(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
+    pub(super) fn item(&mut self, ends: impl Fn(u8) -> bool) -> &'a [u8] {
         let (mut at, mut depth) = (0, 0usize);
         while let Some(&byte) = self.0.get(at) {
             match byte {
@@ -64,7 +64,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the text inside the next brackets. `None` if no bracket is next, or if the brackets are not closed.
-    pub fn group(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn group(&mut self) -> Option<&'a [u8]> {
         if !matches!(self.peek(), b'(' | b'[' | b'{') {
             return None;
         }
@@ -74,7 +74,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the next item of a list whose items are separated by commas or spaces. `None` at the end.
-    pub fn next(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn next(&mut self) -> Option<&'a [u8]> {
         self.blanks();
         while self.eat(b",") {
             self.blanks();
@@ -88,7 +88,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the next `key=value`, separated by commas or spaces. `None` at the first item that has another form.
-    pub fn pair(&mut self) -> Option<(&'a [u8], &'a [u8])> {
+    pub(super) fn pair(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         self.blanks();
         while self.eat(b",") {
             self.blanks();

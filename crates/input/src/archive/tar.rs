@@ -16,7 +16,7 @@ const BLOCK_BYTES: usize = 512;
 const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// Returns true if `head` (at least 512 bytes) is a tar header with a correct checksum.
-pub fn looks_like_tar(head: &[u8]) -> bool {
+pub(crate) fn looks_like_tar(head: &[u8]) -> bool {
     head.get(..BLOCK_BYTES).is_some_and(|block| block.first() != Some(&0) && checksum_agrees(block))
 }
 
@@ -43,7 +43,7 @@ enum TarState {
 
 /// Reads a tar archive that is pushed in chunks.
 #[derive(Debug)]
-pub struct TarReader {
+pub(crate) struct TarReader {
     path: String,
     state: TarState,
     gather: Gather,
@@ -60,7 +60,7 @@ pub struct TarReader {
 
 impl TarReader {
     /// Creates a reader. Only warnings use `path`.
-    pub fn new(path: &str) -> TarReader {
+    pub(crate) fn new(path: &str) -> TarReader {
         TarReader {
             path: path.to_owned(),
             state: TarState::Header,
@@ -76,7 +76,7 @@ impl TarReader {
     }
 
     /// Reads the next bytes of the archive.
-    pub fn push(&mut self, mut chunk: &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+    pub(crate) fn push(&mut self, mut chunk: &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         self.pushed_bytes += chunk.len() as u64;
         while !chunk.is_empty() {
             match self.state {
@@ -111,7 +111,7 @@ impl TarReader {
     }
 
     /// Ends the archive and reports missing data.
-    pub fn finish(self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+    pub(crate) fn finish(self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         match self.state {
             TarState::Content { kind: Use::File, .. } => {
                 let message = format!(

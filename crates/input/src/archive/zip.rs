@@ -26,7 +26,7 @@ const METHOD_STORED: u64 = 0;
 const METHOD_DEFLATE: u64 = 8;
 
 /// Returns true if `head` starts a zip archive. Includes empty and split archives.
-pub fn looks_like_zip(head: &[u8]) -> bool {
+pub(crate) fn looks_like_zip(head: &[u8]) -> bool {
     [LOCAL_HEADER, DIRECTORY_END, DESCRIPTOR].iter().any(|signature| head.starts_with(signature))
 }
 
@@ -72,7 +72,7 @@ struct Entry {
 
 /// Reads a zip archive that is pushed in chunks.
 #[derive(Debug)]
-pub struct ZipReader {
+pub(crate) struct ZipReader {
     path: String,
     state: ZipState,
     gather: Gather,
@@ -85,7 +85,7 @@ pub struct ZipReader {
 
 impl ZipReader {
     /// Creates a reader. Only warnings use `path`.
-    pub fn new(path: &str) -> ZipReader {
+    pub(crate) fn new(path: &str) -> ZipReader {
         ZipReader {
             path: path.to_owned(),
             state: ZipState::Signature,
@@ -98,7 +98,7 @@ impl ZipReader {
     }
 
     /// Reads the next bytes of the archive.
-    pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+    pub(crate) fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         self.pushed_bytes += chunk.len() as u64;
         while !chunk.is_empty() && self.state != ZipState::Done {
             self.step(&mut chunk, limit, sink);
@@ -106,7 +106,7 @@ impl ZipReader {
     }
 
     /// Ends the archive and reports missing data.
-    pub fn finish(mut self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+    pub(crate) fn finish(mut self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         match self.state {
             ZipState::Done => return,
             ZipState::Stored { .. } | ZipState::Deflated { .. } => {

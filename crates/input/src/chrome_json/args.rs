@@ -46,7 +46,7 @@ pub(super) struct Own {
 impl Own {
     /// Sets the number for `stat`. Ignores stats that many events share.
     #[inline]
-    pub fn set(&mut self, stat: EventStat, number: Option<i64>) {
+    pub(super) fn set(&mut self, stat: EventStat, number: Option<i64>) {
         match stat {
             EventStat::Column(column) => self.values.set(column, number.and_then(|it| column.holds().kept(it))),
             EventStat::ChipStart => self.chip_start = number,
@@ -56,7 +56,7 @@ impl Own {
     }
 
     /// Sets the step to `number`, unless an argument already set it.
-    pub fn step_num_or(&mut self, number: Option<i64>) {
+    pub(super) fn step_num_or(&mut self, number: Option<i64>) {
         let step = self.values.get(EventColumn::StepNum).or(number);
         self.values.set(EventColumn::StepNum, step);
     }

@@ -25,12 +25,12 @@ const KNOWN: [&[u8]; 6] = [b"name", b"ph", b"pid", b"tid", b"ts", b"dur"];
 
 impl Store {
     /// Sets the events to watch for.
-    pub fn watch(&mut self, watch: Option<Watch>) {
+    pub(super) fn watch(&mut self, watch: Option<Watch>) {
         self.watched = watch.map(|watch| Box::new(Watched { watch, ..Watched::default() }));
     }
 
     /// Frees the memory of events read so far and returns the number of events that are still missing.
-    pub fn forget(&mut self) -> usize {
+    pub(super) fn forget(&mut self) -> usize {
         self.trace.events.forget();
         self.marks = Marks::default();
         self.watched.as_ref().map_or(0, |watched| watched.watch.left())
@@ -38,7 +38,7 @@ impl Store {
 
     /// Receives the text of an event after it was stored.
     #[inline(never)]
-    pub fn note(&mut self, event: &RawEvent, text: &[u8], offset: u64) {
+    pub(super) fn note(&mut self, event: &RawEvent, text: &[u8], offset: u64) {
         let is_settled = self.anchor_us.is_some();
         let Some(watched) = &mut self.watched else { return };
         let ended = watched.ended.take();
@@ -62,7 +62,7 @@ impl Store {
     }
 
     /// Ends the file and returns the events found.
-    pub fn finish_watch(&mut self) -> Option<Watch> {
+    pub(super) fn finish_watch(&mut self) -> Option<Watch> {
         self.finish();
         self.found(None);
         self.watched.take().map(|watched| watched.watch)

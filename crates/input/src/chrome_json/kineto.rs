@@ -55,7 +55,7 @@ pub(super) struct Details {
 
 impl Details {
     /// Adds a value. Ignores malformed values.
-    pub fn set(&mut self, detail: Detail, value: Span, buf: &[u8], scratch: &mut String) {
+    pub(super) fn set(&mut self, detail: Detail, value: Span, buf: &[u8], scratch: &mut String) {
         let bytes = value.bytes(buf);
         let (key, value) = match detail {
             Detail::Registers => ("regs", number(bytes)),
@@ -81,7 +81,7 @@ impl Details {
     }
 
     /// Returns all values as one text, or `None` if the event is neither a launch nor a collective.
-    pub fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         (self.is_launch_or_collective && !self.text.is_empty()).then_some(self.text.as_str())
     }
 }

@@ -47,12 +47,12 @@ pub(super) struct Span {
 
 impl Span {
     /// Returns the bytes, including escapes. Empty if the value is missing.
-    pub fn bytes(self, buf: &[u8]) -> &[u8] {
+    pub(super) fn bytes(self, buf: &[u8]) -> &[u8] {
         buf.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Returns true if the file contains the key.
-    pub fn is_given(self) -> bool {
+    pub(super) fn is_given(self) -> bool {
         self.kind != Kind::Missing
     }
 }
@@ -202,7 +202,7 @@ pub(super) struct Skipper {
 
 impl Skipper {
     /// Continues at `pos`. Returns the position after the value, or `None` if the value continues after the slice.
-    pub fn skip(&mut self, buf: &[u8], mut pos: usize) -> Option<usize> {
+    pub(super) fn skip(&mut self, buf: &[u8], mut pos: usize) -> Option<usize> {
         while let Some(&byte) = buf.get(pos) {
             if self.escape {
                 self.escape = false;

@@ -29,12 +29,12 @@ pub(super) struct JsonLosses {
 impl JsonLosses {
     /// Counts a loss at `offset` bytes in the decompressed text.
     #[cold]
-    pub fn add(&mut self, loss: JsonLoss, offset: u64) {
+    pub(super) fn add(&mut self, loss: JsonLoss, offset: u64) {
         self.add_all(loss, 1, offset);
     }
 
     /// Counts several losses, the first of them at `offset`.
-    pub fn add_all(&mut self, loss: JsonLoss, more: u64, offset: u64) {
+    pub(super) fn add_all(&mut self, loss: JsonLoss, more: u64, offset: u64) {
         if let Some((count, first)) = self.counts.get_mut(loss as usize).filter(|_| more > 0) {
             // Some losses are found only later, when pairs are closed or times are placed, so the lowest position is the
             // first.
@@ -44,7 +44,7 @@ impl JsonLosses {
     }
 
     /// Returns one warning for each kind that occurred.
-    pub fn warnings(&self) -> impl Iterator<Item = Warning> + '_ {
+    pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> + '_ {
         let kinds = [
             JsonLoss::Unreadable,
             JsonLoss::TooLarge,

@@ -25,7 +25,7 @@ use trace::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScop
 
 impl Store {
     /// Stores a `C` event (counter).
-    pub fn counter(&mut self, event: &RawEvent, buf: &[u8]) {
+    pub(super) fn counter(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         if !event.args.is_given() {
             return;
@@ -63,14 +63,14 @@ impl Store {
     }
 
     /// Stores an `i` or `I` event (instant).
-    pub fn instant(&mut self, event: &RawEvent, buf: &[u8]) {
+    pub(super) fn instant(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, name) = (self.id(event.pid, buf), self.id(event.tid, buf), self.intern(event.name, buf));
         self.marks.instants.push(WaitingInstant { scope: event.scope, pid, tid, name, time });
     }
 
     /// Stores an `s`, `t` or `f` event (flow).
-    pub fn flow(&mut self, event: &RawEvent, role: FlowRole, buf: &[u8]) {
+    pub(super) fn flow(&mut self, event: &RawEvent, role: FlowRole, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, id) = (self.id(event.pid, buf), self.id(event.tid, buf), self.id(event.id, buf));
         let (cat, name) = (self.intern(event.cat, buf), self.intern(event.name, buf));
@@ -85,7 +85,7 @@ impl Store {
     }
 
     /// Moves all waiting marks into the trace. The zero of the trace's clock is at `anchor_us`.
-    pub fn place_marks(&mut self, anchor_us: i64) {
+    pub(super) fn place_marks(&mut self, anchor_us: i64) {
         let Marks { tracks, track_of: _, instants, flows, flow_of: _, orders } = std::mem::take(&mut self.marks);
         for (line, id) in self.trace.lines.iter_mut().zip(&self.line_ids) {
             line.id = match id {

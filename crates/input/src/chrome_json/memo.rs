@@ -82,7 +82,7 @@ impl Memo {
     /// Finds the slot of an event with this name whose arguments are identical to those at `at`, except for the holes.
     /// Returns the slot, the values in the holes, and the position after the arguments.
     #[inline]
-    pub fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Own, usize)> {
+    pub(super) fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Own, usize)> {
         let (index, slot) = self.slot(name, tid, buf)?;
         let args = slot.args();
         let mut own = Own::default();
@@ -98,19 +98,25 @@ impl Memo {
 
     /// Finds the slot of an event with this name and no arguments.
     #[inline]
-    pub fn find_without_args(&self, name: Span, tid: Span, buf: &[u8]) -> Option<usize> {
+    pub(super) fn find_without_args(&self, name: Span, tid: Span, buf: &[u8]) -> Option<usize> {
         let (index, slot) = self.slot(name, tid, buf)?;
         slot.args().is_empty().then_some(index)
     }
 
     /// Returns the stored form of the slot's event, if its category is `cat`.
     #[inline]
-    pub fn stored(&self, index: usize, cat: &[u8]) -> Option<Stored> {
+    pub(super) fn stored(&self, index: usize, cat: &[u8]) -> Option<Stored> {
         self.slots.get(index).filter(|slot| equal(slot.cat(), cat)).map(|slot| slot.stored)
     }
 
     /// Remembers an event and replaces an older one.
-    pub fn remember(&mut self, [name, tid, cat, args]: [Span; 4], fields: &[ArgField], buf: &[u8], stored: Stored) {
+    pub(super) fn remember(
+        &mut self,
+        [name, tid, cat, args]: [Span; 4],
+        fields: &[ArgField],
+        buf: &[u8],
+        stored: Stored,
+    ) {
         let parts = [name, cat, args].map(|span| span.bytes(buf));
         let is_text = matches!(name.kind, Kind::Text | Kind::Escaped) && !matches!(cat.kind, Kind::Nested);
         if !is_text || parts.iter().map(|part| part.len()).sum::<usize>() > MAX_TEXT {

@@ -46,7 +46,7 @@ pub(super) fn is_known_key(key: &[u8]) -> bool {
 
 impl TopLevel {
     /// Reads the value of a known key. Ignores a value with an unexpected shape.
-    pub fn read(&mut self, key: &[u8], json: &[u8]) {
+    pub(super) fn read(&mut self, key: &[u8], json: &[u8]) {
         let Ok(value) = serde_json::from_slice::<Value>(json) else { return };
         match key {
             b"schemaVersion" => self.is_kineto = true,
@@ -86,7 +86,7 @@ fn integers(value: &Value, keys: &[(&str, &'static str)]) -> Vec<(&'static str, 
 
 impl Store {
     /// Reads an `M` event.
-    pub fn metadata(&mut self, event: &RawEvent, buf: &[u8]) {
+    pub(super) fn metadata(&mut self, event: &RawEvent, buf: &[u8]) {
         if event.repeats.is_some() {
             self.reparse_args(event, buf);
         }
@@ -131,7 +131,7 @@ impl Store {
     }
 
     /// Sets a stat of a plane. Replaces an earlier value.
-    pub fn set_stat(&mut self, plane: usize, name: &str, value: StatValue) {
+    pub(super) fn set_stat(&mut self, plane: usize, name: &str, value: StatValue) {
         let name: StrId = self.trace.strings.intern(name);
         let Some(plane) = self.trace.planes.get_mut(plane) else { return };
         match plane.stats.iter_mut().find(|(key, _)| *key == name) {

@@ -19,12 +19,12 @@ pub(super) struct Time {
 
 impl Time {
     /// Returns picoseconds since `origin_us`, or `None` if they overflow 64 bits (106 days).
-    pub fn since_us(self, origin_us: i64) -> Option<Ps> {
+    pub(super) fn since_us(self, origin_us: i64) -> Option<Ps> {
         self.us.checked_sub(origin_us)?.checked_mul(PS_PER_US)?.checked_add(self.ps).map(Ps::new)
     }
 
     /// Returns picoseconds since `earlier`, negative if `earlier` is later. Returns `None` if they overflow 64 bits.
-    pub fn since(self, earlier: Time) -> Option<Ps> {
+    pub(super) fn since(self, earlier: Time) -> Option<Ps> {
         let us = self.us.checked_sub(earlier.us)?.checked_mul(PS_PER_US)?;
         us.checked_add(self.ps - earlier.ps).map(Ps::new)
     }

@@ -44,13 +44,13 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// Opens a pair on a track.
-    pub fn push(&mut self, track: Track, open: Open) {
+    pub(super) fn push(&mut self, track: Track, open: Open) {
         self.open.entry(track).or_default().push(open);
     }
 
     /// Closes the open begin that belongs to an end with this name. Returns the begin, and true if it was not the innermost
     /// begin of the track. Removes an asynchronous track together with its last begin, because many ids are used only once.
-    pub fn pop(&mut self, track: Track, name: Option<StrId>) -> Option<(Open, bool)> {
+    pub(super) fn pop(&mut self, track: Track, name: Option<StrId>) -> Option<(Open, bool)> {
         let stack = self.open.get_mut(&track)?;
         let innermost = stack.len().checked_sub(1)?;
         let named = name.and_then(|name| stack.iter().rposition(|open| open.name == name));
@@ -64,12 +64,12 @@ impl Pairs {
 
     /// Returns the number of tracks in memory.
     #[cfg(test)]
-    pub fn open_tracks(&self) -> usize {
+    pub(super) fn open_tracks(&self) -> usize {
         self.open.len()
     }
 
     /// Counts the begins that never ended.
-    pub fn count_open(&self, losses: &mut JsonLosses) {
+    pub(super) fn count_open(&self, losses: &mut JsonLosses) {
         let mut offsets: Vec<u64> = self.open.values().flatten().map(|open| open.offset).collect();
         offsets.sort_unstable();
         for offset in offsets {

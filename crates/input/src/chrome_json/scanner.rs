@@ -78,7 +78,7 @@ impl Scanner {
     /// # Errors
     ///
     /// Returns [`Error::NotAProfile`] if the text is not a JSON object or array.
-    pub fn scan(&mut self, buf: &[u8], base: u64) -> Result<usize, Error> {
+    pub(super) fn scan(&mut self, buf: &[u8], base: u64) -> Result<usize, Error> {
         let mut pos = 0;
         loop {
             let step = match self.state {

@@ -78,7 +78,7 @@ impl Store {
     ///
     /// Durations become events: complete ones (`X`), thread pairs (`B`/`E`) and asynchronous pairs (`b`/`e`). Counters,
     /// instants and flows are stored separately. Samples, objects and async marks (`P O N D n R c`) are skipped.
-    pub fn event(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
+    pub(super) fn event(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         self.events_seen += u64::from(event.phase != 0);
         match event.phase {
             b'X' => self.complete(event, buf, offset),
@@ -156,7 +156,7 @@ impl Store {
 
     /// Parses the time in `span`, which is a number or a string. Counts a loss if it is neither.
     #[inline]
-    pub fn time(&mut self, span: Span, buf: &[u8], offset: u64) -> Option<Time> {
+    pub(super) fn time(&mut self, span: Span, buf: &[u8], offset: u64) -> Option<Time> {
         let fault = match number::time(span.bytes(buf)) {
             Ok(time) => return Some(time),
             Err(Fault::NotANumber) => JsonLoss::NotANumber,
@@ -167,7 +167,7 @@ impl Store {
     }
 
     /// Returns the name, arguments and own values of an event.
-    pub fn describe(&mut self, event: &RawEvent, buf: &[u8]) -> (Stored, Own) {
+    pub(super) fn describe(&mut self, event: &RawEvent, buf: &[u8]) -> (Stored, Own) {
         if let Some((slot, mut own)) = event.repeats {
             if let Some(stored) = self.memo.stored(slot, event.cat.bytes(buf)) {
                 own.step_num_or(stored.step_num);
@@ -186,7 +186,7 @@ impl Store {
     }
 
     /// Parses the arguments into `fields` if the memo skipped them before.
-    pub fn reparse_args(&mut self, event: &RawEvent, buf: &[u8]) {
+    pub(super) fn reparse_args(&mut self, event: &RawEvent, buf: &[u8]) {
         self.fields.clear();
         if event.args.is_given() && args::parse(buf, event.args.start, &mut self.fields).is_err() {
             self.fields.clear();
@@ -195,7 +195,7 @@ impl Store {
 
     /// Places an event on the trace's clock, or makes it wait until the clock is known.
     #[inline]
-    pub fn add(&mut self, event: Timed) {
+    pub(super) fn add(&mut self, event: Timed) {
         match self.anchor_us {
             Some(anchor_us) => self.place(event, anchor_us),
             // Events without times do not vote on the anchor, even if there are many.
@@ -213,7 +213,7 @@ impl Store {
     }
 
     /// Places all waiting events and marks at the end of the file.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.settle_anchor();
         self.place_marks(self.anchor_us.unwrap_or(0));
     }
@@ -259,13 +259,13 @@ impl Store {
 
     /// Returns the line of an event's thread.
     #[inline]
-    pub fn line_of(&mut self, event: &RawEvent, buf: &[u8]) -> LineId {
+    pub(super) fn line_of(&mut self, event: &RawEvent, buf: &[u8]) -> LineId {
         let (pid, tid) = (self.id(event.pid, buf), self.id(event.tid, buf));
         self.line(pid, tid)
     }
 
     /// Returns the line of a thread. Creates it on first use.
-    pub fn line(&mut self, pid: Id, tid: Id) -> LineId {
+    pub(super) fn line(&mut self, pid: Id, tid: Id) -> LineId {
         if let Some(&line) = self.lines.get(&(pid, tid)) {
             return line;
         }
@@ -277,17 +277,17 @@ impl Store {
     }
 
     /// Returns the line of a thread if it exists.
-    pub fn known_line(&self, pid: Id, tid: Id) -> Option<LineId> {
+    pub(super) fn known_line(&self, pid: Id, tid: Id) -> Option<LineId> {
         self.lines.get(&(pid, tid)).copied()
     }
 
     /// Returns the plane of a process if it exists.
-    pub fn known_plane(&self, pid: Id) -> Option<PlaneId> {
+    pub(super) fn known_plane(&self, pid: Id) -> Option<PlaneId> {
         self.planes.get(&pid).copied()
     }
 
     /// Returns the plane of a process. Creates it on first use.
-    pub fn plane(&mut self, pid: Id) -> PlaneId {
+    pub(super) fn plane(&mut self, pid: Id) -> PlaneId {
         if let Some(&plane) = self.planes.get(&pid) {
             return plane;
         }
@@ -299,7 +299,7 @@ impl Store {
 
     /// Parses an id in any spelling.
     #[inline]
-    pub fn id(&mut self, span: Span, buf: &[u8]) -> Id {
+    pub(super) fn id(&mut self, span: Span, buf: &[u8]) -> Id {
         if !span.is_given() {
             return Id::Missing;
         }
@@ -310,7 +310,7 @@ impl Store {
     }
 
     /// Interns the text of a value.
-    pub fn intern(&mut self, span: Span, buf: &[u8]) -> StrId {
+    pub(super) fn intern(&mut self, span: Span, buf: &[u8]) -> StrId {
         intern(&mut self.trace, span, buf, &mut self.scratch)
     }
 }

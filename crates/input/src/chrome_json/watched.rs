@@ -36,7 +36,7 @@ pub(super) struct Kept {
 impl Watched {
     /// Records that the event at `offset` in the text was placed.
     #[inline]
-    pub fn placed(&mut self, id: EventId, offset: u64) {
+    pub(super) fn placed(&mut self, id: EventId, offset: u64) {
         if self.watch.next() == Some(id.get()) {
             self.watch.advance();
             self.placed.push((id.get(), offset));
@@ -44,18 +44,18 @@ impl Watched {
     }
 
     /// Records that the current object ends the begin event at `offset`.
-    pub fn ends(&mut self, offset: u64) {
+    pub(super) fn ends(&mut self, offset: u64) {
         self.ended = Some(offset);
     }
 
-    pub fn keep(&mut self, offset: u64, text: &[u8], is_whole: bool) {
+    pub(super) fn keep(&mut self, offset: u64, text: &[u8], is_whole: bool) {
         if self.kept_bytes + text.len() <= MAX_KEPT_BYTES {
             self.kept_bytes += text.len();
             self.kept.insert(offset, Kept { begin: text.into(), end: Box::default(), is_whole });
         }
     }
 
-    pub fn drop_kept(&mut self, offset: u64) {
+    pub(super) fn drop_kept(&mut self, offset: u64) {
         if let Some(kept) = self.kept.remove(&offset) {
             self.kept_bytes -= kept.begin.len();
         }

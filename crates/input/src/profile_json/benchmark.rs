@@ -25,7 +25,7 @@ use base::{Error, Warning, WarningCode};
 use report::{NotMeasured, UnifiedProfile};
 
 /// Keys of a method. They distinguish benchmark results from other JSON (see [`crate::sniff()`]).
-pub const METHOD_KEYS: [&str; 2] = ["execution_time", "tensorboard_trace"];
+pub(crate) const METHOD_KEYS: [&str; 2] = ["execution_time", "tensorboard_trace"];
 
 /// Maximum length of a name or message from the file, in characters.
 const MOST_TEXT: usize = 120;

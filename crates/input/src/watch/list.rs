@@ -15,7 +15,7 @@ pub(crate) struct ArgumentList {
 
 impl ArgumentList {
     /// Adds an argument. If the name exists with a different value, the new name gets a number: `shape (2)`.
-    pub fn add(&mut self, name: &str, value: &str) {
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
         if self.arguments.len() >= MAX_ARGUMENTS {
             self.more += 1;
             return;
@@ -33,12 +33,12 @@ impl ArgumentList {
     }
 
     /// Returns true if there is an argument with this name.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.arguments.iter().any(|(known, _)| known == name)
     }
 
     /// Returns all arguments. If there are too many, the last entry contains the number of missing arguments.
-    pub fn finish(mut self) -> Vec<(String, String)> {
+    pub(crate) fn finish(mut self) -> Vec<(String, String)> {
         if self.more > 0 {
             self.arguments.push(("...".to_owned(), format!("{} more arguments are not shown", self.more)));
         }

@@ -28,34 +28,34 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Creates a watch for the events with these indices.
-    pub fn new(mut events: Vec<u32>) -> Watch {
+    pub(crate) fn new(mut events: Vec<u32>) -> Watch {
         sort::sort_by(&mut events, |a, b| b.cmp(a));
         events.dedup();
         Watch { wanted: events, found: Vec::new() }
     }
 
     /// Returns the index of the next selected event.
-    pub fn next(&self) -> Option<u32> {
+    pub(crate) fn next(&self) -> Option<u32> {
         self.wanted.last().copied()
     }
 
     /// Returns the number of events that are still missing.
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.wanted.len()
     }
 
     /// Moves on to the following selected event.
-    pub fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         self.wanted.pop();
     }
 
     /// Adds the arguments of an event.
-    pub fn found(&mut self, event: EventArguments) {
+    pub(crate) fn found(&mut self, event: EventArguments) {
         self.found.push(event);
     }
 
     /// Returns the arguments of all events found.
-    pub fn into_found(self) -> Vec<EventArguments> {
+    pub(crate) fn into_found(self) -> Vec<EventArguments> {
         self.found
     }
 }

@@ -60,7 +60,7 @@ pub(super) struct Target<'t> {
 
 impl ArrivingPlane {
     /// Creates the plane and adds it to the trace.
-    pub fn new(outline: Outline, into: &mut Target<'_>) -> Option<ArrivingPlane> {
+    pub(super) fn new(outline: Outline, into: &mut Target<'_>) -> Option<ArrivingPlane> {
         let events_before = into.trace.events.len();
         let (name, tables) = into.planes.begin(outline.parts(), outline.records(), into.trace, into.losses)?;
         let position = outline.plane().start;
@@ -76,7 +76,7 @@ impl ArrivingPlane {
     }
 
     /// Reads the plane's next bytes.
-    pub fn push(&mut self, mut bytes: &[u8], into: &mut Target<'_>) {
+    pub(super) fn push(&mut self, mut bytes: &[u8], into: &mut Target<'_>) {
         while !bytes.is_empty() {
             let available = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
             let taken = match self.state {

@@ -12,7 +12,7 @@ use base::wire::{Fault, Field, Reader, Value, WireError};
 const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";
 
 /// Returns true if `head`, the first bytes of a file (or all of it), starts an XSpace. A few hundred bytes are enough.
-pub fn looks_like_xspace(head: &[u8]) -> bool {
+pub(crate) fn looks_like_xspace(head: &[u8]) -> bool {
     // The bytes `EF BF BD` in place of a length would be read as a valid length.
     if is_decoded_as_text(head) {
         return false;
@@ -29,7 +29,7 @@ pub fn looks_like_xspace(head: &[u8]) -> bool {
 }
 
 /// Returns an error for a known kind of file that is similar to an XSpace, or `None` for other files.
-pub fn what_else(head: &[u8]) -> Option<Error> {
+pub(crate) fn what_else(head: &[u8]) -> Option<Error> {
     if is_decoded_as_text(head) {
         let remedy = "Its lengths and numbers are lost. Copy the original again, as a binary file.";
         return Some(Error::not_a_profile(

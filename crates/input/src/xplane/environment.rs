@@ -22,7 +22,7 @@ pub(super) struct XSpaceTexts {
 
 impl XSpaceTexts {
     /// Adds the body of the top-level field `number`.
-    pub fn add(&mut self, number: u32, body: &[u8]) {
+    pub(super) fn add(&mut self, number: u32, body: &[u8]) {
         let text = || {
             let all = String::from_utf8_lossy(body);
             let mut text: String = all.chars().take(MAX_CHARACTERS).collect();
@@ -43,7 +43,7 @@ impl XSpaceTexts {
 
     /// Turns the complaints into warnings. No such warning has the severity damage, because the file itself is complete:
     /// the profiler lost the data before it wrote the file.
-    pub fn append_to(&self, warnings: &mut Vec<Warning>) {
+    pub(super) fn append_to(&self, warnings: &mut Vec<Warning>) {
         for (is_error, text) in &self.complaints {
             let dropped = text.to_lowercase().contains("drop");
             let (code, sentence) = match (is_error, dropped) {

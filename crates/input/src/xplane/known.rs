@@ -15,7 +15,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Creates the table for a plane with `event_metadata` entries of event metadata.
-    pub fn new(event_metadata: usize, stat_metadata: &mut IdMap<StatMetadata>) -> Known {
+    pub(super) fn new(event_metadata: usize, stat_metadata: &mut IdMap<StatMetadata>) -> Known {
         let mut ignored = [false; 128];
         for (id, slot) in (0..).zip(&mut ignored) {
             *slot = stat_metadata.get_mut(id).is_none_or(|metadata| metadata.meaning.is_none());
@@ -25,24 +25,24 @@ impl Known {
 
     /// Returns true if the stat `message` can be skipped, and false if it must be examined.
     #[inline(always)]
-    pub fn ignores(&self, message: &[u8]) -> bool {
+    pub(super) fn ignores(&self, message: &[u8]) -> bool {
         matches!(message, [0x08, id, ..] if self.ignored.get(usize::from(*id)) == Some(&true))
     }
 
     /// Returns the kind of an event without own stats, as an index into [`kinds`](trace::Events::kinds).
     #[inline(always)]
-    pub fn kind(&self, metadata_id: i64, line: LineId) -> Option<u32> {
+    pub(super) fn kind(&self, metadata_id: i64, line: LineId) -> Option<u32> {
         let (met_on, kind) = *self.kinds.get(usize::try_from(metadata_id).ok()?)?;
         (met_on == line.get().wrapping_add(1)).then_some(kind)
     }
 
     /// Forgets all events, because a line turned out to have chip times. Events of one kind on that line then differ.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.kinds.fill((0, 0));
     }
 
     /// Caches the kind of an event.
-    pub fn learn(&mut self, metadata_id: i64, line: LineId, kind: Option<u32>) {
+    pub(super) fn learn(&mut self, metadata_id: i64, line: LineId, kind: Option<u32>) {
         let slot = usize::try_from(metadata_id).ok().and_then(|id| self.kinds.get_mut(id));
         if let (Some(slot), Some(kind)) = (slot, kind) {
             *slot = (line.get().wrapping_add(1), kind);

@@ -33,7 +33,7 @@ pub(super) struct XPlaneLosses {
 
 impl XPlaneLosses {
     /// Counts one loss at `offset` in the file.
-    pub fn add(&mut self, loss: XPlaneLoss, offset: u64) {
+    pub(super) fn add(&mut self, loss: XPlaneLoss, offset: u64) {
         match self.counted.iter_mut().find(|(kind, ..)| *kind == loss) {
             Some((.., count)) => *count += 1,
             None => self.counted.push((loss, offset, 1)),
@@ -41,12 +41,12 @@ impl XPlaneLosses {
     }
 
     /// Records that the top level of the file is unreadable from `offset` on.
-    pub fn unreadable(&mut self, offset: u64, bytes: u64) {
+    pub(super) fn unreadable(&mut self, offset: u64, bytes: u64) {
         self.unreadable = Some((offset, bytes));
     }
 
     /// Adds the warnings, in the order of the first loss of each kind.
-    pub fn append_to(&self, warnings: &mut Vec<Warning>) {
+    pub(super) fn append_to(&self, warnings: &mut Vec<Warning>) {
         if let Some((offset, bytes)) = self.unreadable {
             let sentence = format!(
                 "The file does not follow the XPlane format from byte {offset} on. The last {bytes} bytes were not read."

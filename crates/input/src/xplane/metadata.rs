@@ -20,7 +20,7 @@ pub(super) struct IdMap<T> {
 impl<T> IdMap<T> {
     /// Creates a table from `(id, value)` pairs. If an id is repeated, its last entry is used, as in every protobuf
     /// map.
-    pub fn new(items: Vec<(i64, T)>) -> IdMap<T> {
+    pub(super) fn new(items: Vec<(i64, T)>) -> IdMap<T> {
         let limit = items.len() * 4 + 16;
         let mut map =
             IdMap { entries: Vec::with_capacity(items.len()), dense: vec![0; limit], sparse: FxHashMap::default() };
@@ -36,13 +36,13 @@ impl<T> IdMap<T> {
     }
 
     /// Returns all values in file order.
-    pub fn entries(&self) -> &[T] {
+    pub(super) fn entries(&self) -> &[T] {
         &self.entries
     }
 
     /// Returns the value of `id`.
     #[inline]
-    pub fn get_mut(&mut self, id: i64) -> Option<&mut T> {
+    pub(super) fn get_mut(&mut self, id: i64) -> Option<&mut T> {
         let index = match usize::try_from(id).ok().and_then(|id| self.dense.get(id)) {
             Some(&index) => index,
             None => self.sparse.get(&id).copied().unwrap_or(0),
@@ -60,12 +60,12 @@ pub(super) struct Span {
 
 impl Span {
     /// Creates a span of `length` bytes from `start` on.
-    pub fn new(start: usize, length: usize) -> Span {
+    pub(super) fn new(start: usize, length: usize) -> Span {
         Span { start, length }
     }
 
     /// Returns the bytes.
-    pub fn of(self, source: &[u8]) -> &[u8] {
+    pub(super) fn of(self, source: &[u8]) -> &[u8] {
         source.get(self.start..).and_then(|rest| rest.get(..self.length)).unwrap_or_default()
     }
 
@@ -87,12 +87,12 @@ pub(super) struct EventMetadata {
 
 impl EventMetadata {
     /// Returns true if the name starts with `prefix`.
-    pub fn has_name_with(&self, prefix: &str, source: &[u8]) -> bool {
+    pub(super) fn has_name_with(&self, prefix: &str, source: &[u8]) -> bool {
         bytes_field(self.body.of(source), 2).is_some_and(|(name, _)| name.starts_with(prefix.as_bytes()))
     }
 
     /// Returns the name as a string of the trace. Empty if it has none.
-    pub fn name(&self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
+    pub(super) fn name(&self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let name = bytes_field(self.body.of(source), 2);
         name.map_or(StrId::EMPTY, |(name, at)| text(name, self.offset + at as u64, strings, losses))
     }
@@ -121,7 +121,7 @@ pub(super) struct StatMetadata {
 
 impl StatMetadata {
     /// Reads an `XStatMetadata` message in `source` that starts at `offset` in the file.
-    pub fn new(body: Span, offset: u64, source: &[u8]) -> StatMetadata {
+    pub(super) fn new(body: Span, offset: u64, source: &[u8]) -> StatMetadata {
         let (name, offset) = match bytes_field(body.of(source), 2) {
             Some((name, at)) => (body.part(at, name.len()), offset + at as u64),
             None => (Span::default(), offset),
@@ -131,13 +131,13 @@ impl StatMetadata {
 
     /// Returns the name of the stat as a string of the trace. The name is interned on first use, because most names are
     /// never used.
-    pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
+    pub(super) fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let (name, offset) = (self.name.of(source), self.offset);
         *self.interned.get_or_insert_with(|| text(name, offset, strings, losses))
     }
 
     /// Returns the name of the stat as bytes.
-    pub fn name_bytes<'a>(&self, source: &'a [u8]) -> &'a [u8] {
+    pub(super) fn name_bytes<'a>(&self, source: &'a [u8]) -> &'a [u8] {
         self.name.of(source)
     }
 }

@@ -43,7 +43,7 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod writer;
 
-pub use check::{looks_like_xspace, what_else};
+pub(crate) use check::{looks_like_xspace, what_else};
 pub use outline::{Outline, Outliner};
 
 use crate::watch::Watch;

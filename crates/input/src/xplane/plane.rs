@@ -35,7 +35,7 @@ pub(super) struct Parts {
 impl PlaneDecoder {
     /// Decodes the plane `message`, which starts at `offset` in the file, into `trace` and returns its name. `cut`
     /// means that the file ends inside the plane. The caller reports this.
-    pub fn decode(
+    pub(super) fn decode(
         &mut self,
         message: &[u8],
         offset: u64,
@@ -55,7 +55,7 @@ impl PlaneDecoder {
     }
 
     /// Adds the plane to `trace`. Returns its name and the tables that its lines refer to. The parts are in `source`.
-    pub fn begin(
+    pub(super) fn begin(
         &mut self,
         parts: Parts,
         source: &[u8],
@@ -119,7 +119,7 @@ impl Parts {
     }
 
     /// Adds the field `number` of the plane. Its body is in `source` and starts at `at` in the file.
-    pub fn add(&mut self, number: u32, body: Span, at: u64, source: &[u8]) {
+    pub(super) fn add(&mut self, number: u32, body: Span, at: u64, source: &[u8]) {
         match number {
             2 => self.name = (body, at),
             3 => self.lines.push((body, at)),
@@ -142,7 +142,7 @@ impl EventMetadata {
     ///
     /// If there is a display name (the short name of a TPU instruction), it becomes the event's name. The other name,
     /// the full expression, becomes the long name. The profiler's JSON does the same.
-    pub fn decode(&self, values: &mut Values<'_>) -> (StrId, Args) {
+    pub(super) fn decode(&self, values: &mut Values<'_>) -> (StrId, Args) {
         let mut reader = Reader::new(self.body.of(values.source));
         let (mut name, mut display_name, mut stats) = (StrId::EMPTY, StrId::EMPTY, Vec::new());
         loop {

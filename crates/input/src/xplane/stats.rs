@@ -40,7 +40,7 @@ impl<'a> Stat<'a> {
     /// Returns the id of a stat's metadata if it comes first and is small, as in the output of every writer. Most stats
     /// are irrelevant and need not be read further.
     #[inline(always)]
-    pub fn peek_metadata_id(message: &[u8]) -> Option<i64> {
+    pub(super) fn peek_metadata_id(message: &[u8]) -> Option<i64> {
         match message {
             [0x08, id @ 0..0x80, ..] => Some(i64::from(*id)),
             [0x08, low, high @ 0..0x80, ..] => Some(i64::from(low & 0x7f) | i64::from(*high) << 7),
@@ -53,7 +53,7 @@ impl<'a> Stat<'a> {
     /// # Errors
     /// Returns the position in the file if the message is malformed.
     #[inline]
-    pub fn read(message: &'a [u8], offset: u64) -> Result<Stat<'a>, u64> {
+    pub(super) fn read(message: &'a [u8], offset: u64) -> Result<Stat<'a>, u64> {
         let mut reader = Reader::new(message);
         let mut stat = Stat { metadata_id: 0, value: RawValue::Missing, offset };
         while let Some(field) = reader.field().map_err(|error| offset + error.position as u64)? {
@@ -90,12 +90,12 @@ pub(super) struct Values<'p> {
 impl Values<'_> {
     /// Returns the meaning of a stat, or `None` if no metric uses it.
     #[inline]
-    pub fn meaning(&mut self, stat: &Stat<'_>) -> Option<EventStat> {
+    pub(super) fn meaning(&mut self, stat: &Stat<'_>) -> Option<EventStat> {
         self.metadata.get_mut(stat.metadata_id)?.meaning
     }
 
     /// Returns a stat as text. Empty if it is not a text.
-    pub fn text(&mut self, stat: &Stat<'_>) -> StrId {
+    pub(super) fn text(&mut self, stat: &Stat<'_>) -> StrId {
         match stat.value {
             RawValue::Text(bytes) => text(bytes, stat.offset, self.strings, self.losses),
             RawValue::Reference(id) => match self.metadata.get_mut(id) {
@@ -114,7 +114,7 @@ impl Values<'_> {
     }
 
     /// Returns a stat as a whole number. Some writers store numbers as text.
-    pub fn number(&mut self, stat: &Stat<'_>) -> Option<i64> {
+    pub(super) fn number(&mut self, stat: &Stat<'_>) -> Option<i64> {
         match stat.value {
             RawValue::Int(number) => Some(number),
             RawValue::Double(number) if number.abs() < 9e18 => Some(number as i64),
@@ -127,7 +127,7 @@ impl Values<'_> {
     }
 
     /// Returns a stat of a plane with its name, or `None` for bytes and for a stat without a name.
-    pub fn plane_stat(&mut self, stat: &Stat<'_>) -> Option<(StrId, StatValue)> {
+    pub(super) fn plane_stat(&mut self, stat: &Stat<'_>) -> Option<(StrId, StatValue)> {
         let name = self.metadata.get_mut(stat.metadata_id)?.name(self.source, self.strings, self.losses);
         let value = match stat.value {
             RawValue::Int(number) => StatValue::Int(number),
@@ -140,7 +140,7 @@ impl Values<'_> {
 
     /// Returns the ids of a TPU's chip and core, both on their host and among all hosts of the program. The stat
     /// `core_details` contains them as a message, which omits zeros.
-    pub fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 4]> {
+    pub(super) fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 4]> {
         let RawValue::Bytes(message) = stat.value else { return None };
         if self.metadata.get_mut(stat.metadata_id)?.name_bytes(self.source) != b"core_details" {
             return None;
@@ -166,7 +166,7 @@ impl Values<'_> {
     }
 
     /// Applies `stats` to `args`. Returns the values that belong to a single event.
-    pub fn apply(&mut self, stats: &[(EventStat, Stat<'_>)], args: &mut Args) -> Own {
+    pub(super) fn apply(&mut self, stats: &[(EventStat, Stat<'_>)], args: &mut Args) -> Own {
         let mut own = Own::default();
         let (mut name, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
         for (meaning, stat) in stats {
@@ -209,7 +209,7 @@ pub(super) struct Own {
 
 impl<'a> RawValue<'a> {
     /// Returns the bytes of a bytes stat. Some writers store a message as text.
-    pub fn bytes(self) -> Option<&'a [u8]> {
+    pub(super) fn bytes(self) -> Option<&'a [u8]> {
         match self {
             RawValue::Bytes(bytes) | RawValue::Text(bytes) => Some(bytes),
             _ => None,

@@ -29,13 +29,13 @@ pub(super) struct TopLevel<'a> {
 
 impl TopLevel<'_> {
     /// A plane.
-    pub const PLANE: u32 = 1;
+    pub(super) const PLANE: u32 = 1;
     /// An error of the profiler.
-    pub const ERROR: u32 = 2;
+    pub(super) const ERROR: u32 = 2;
     /// A warning of the profiler.
-    pub const WARNING: u32 = 3;
+    pub(super) const WARNING: u32 = 3;
     /// Name of the host.
-    pub const HOSTNAME: u32 = 4;
+    pub(super) const HOSTNAME: u32 = 4;
 }
 
 /// Output of the stream.
@@ -102,17 +102,17 @@ pub(super) struct TopFields {
 
 impl TopFields {
     /// Creates the state for a file of `bytes` bytes.
-    pub fn expecting(bytes: u64) -> TopFields {
+    pub(super) fn expecting(bytes: u64) -> TopFields {
         TopFields { expected: bytes, ..TopFields::default() }
     }
 
     /// Sets the outlines of planes that are still to come, in file order.
-    pub fn set_outlines(&mut self, outlines: Vec<Outline>) {
+    pub(super) fn set_outlines(&mut self, outlines: Vec<Outline>) {
         self.outlines = outlines.into();
     }
 
     /// Reads a chunk and passes on the fields that are now complete.
-    pub fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) {
+    pub(super) fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) {
         while !bytes.is_empty() {
             if self.malformed_at.is_some() {
                 self.position += bytes.len() as u64;
@@ -192,7 +192,7 @@ impl TopFields {
     }
 
     /// Returns the state at the end of the file.
-    pub fn finish(self) -> Tail {
+    pub(super) fn finish(self) -> Tail {
         if let Some(offset) = self.malformed_at {
             return Tail::Malformed { offset, unread: self.position.saturating_sub(offset) };
         }

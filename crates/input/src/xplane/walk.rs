@@ -85,7 +85,7 @@ const BLOCK: usize = 2048;
 
 impl<'p, 'a> Walk<'p, 'a> {
     /// Creates the state for a plane whose metadata is in `source`.
-    pub fn new(
+    pub(super) fn new(
         source: &'p [u8],
         tables: &'p mut Tables,
         trace: &'p mut Trace,
@@ -97,7 +97,7 @@ impl<'p, 'a> Walk<'p, 'a> {
 
     /// Decodes the line `message`, which starts at `offset` in the file. `cut` means that the end of the line is missing.
     /// The caller has already reported this.
-    pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
+    pub(super) fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
         let Some(line) = self.open(message, offset) else { return };
         if let Err(error) = self.fields(&line, message, offset) {
             // The event at a cut is incomplete and is skipped. The cut was reported already.
@@ -108,7 +108,7 @@ impl<'p, 'a> Walk<'p, 'a> {
     }
 
     /// Adds the line that starts with the fields in `message`. Returns `None` if it has no events.
-    pub fn open(&mut self, message: &'a [u8], offset: u64) -> Option<OpenLine> {
+    pub(super) fn open(&mut self, message: &'a [u8], offset: u64) -> Option<OpenLine> {
         let id = self.trace.add_line(Line { plane: self.tables.plane, ..Line::default() })?;
         let (timestamp_ns, read_to) = self.header(message, id, offset)?;
         let start_ps = self.file.clock.line_start_ps(timestamp_ns, offset, self.losses);
@@ -123,7 +123,7 @@ impl<'p, 'a> Walk<'p, 'a> {
     ///
     /// # Errors
     /// Returns an error if a field is malformed or incomplete.
-    pub fn fields(&mut self, line: &OpenLine, message: &'a [u8], offset: u64) -> Result<(), WireError<'a>> {
+    pub(super) fn fields(&mut self, line: &OpenLine, message: &'a [u8], offset: u64) -> Result<(), WireError<'a>> {
         let mut reader = Reader::new(message);
         loop {
             while self.blocks(&mut reader, offset, line) {}

@@ -1,7 +1,7 @@
 //! Computes dates of the Gregorian calendar from Unix time, without a clock or a time zone.
 
 /// Formats nanoseconds since 1970 as `2026-05-20T08:45:02.889Z`.
-pub fn iso_8601_utc(unix_ns: i64) -> String {
+pub(crate) fn iso_8601_utc(unix_ns: i64) -> String {
     let milliseconds = unix_ns.div_euclid(1_000_000);
     let (days, in_day) = (milliseconds.div_euclid(86_400_000), milliseconds.rem_euclid(86_400_000));
     let (year, month, day) = date_of(days);
@@ -13,7 +13,7 @@ pub fn iso_8601_utc(unix_ns: i64) -> String {
 /// Returns the time in a profile folder's name, `2026_05_20_08_45_02`, as `2026-05-20T08:45:02`. The result has no time
 /// zone, because it is the local time of the capturing machine. Returns `None` for any other name and for dates that do
 /// not exist.
-pub fn iso_8601_of_run_name(name: &str) -> Option<String> {
+pub(crate) fn iso_8601_of_run_name(name: &str) -> Option<String> {
     let fields: Vec<&str> = name.split('_').collect();
     let widths_fit = fields.iter().map(|field| field.len()).eq([4, 2, 2, 2, 2, 2]);
     let numbers: Option<Vec<u16>> =

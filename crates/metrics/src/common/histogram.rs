@@ -9,7 +9,7 @@
 use base::Ps;
 
 /// Number of buckets.
-pub const BUCKETS: usize = 22;
+pub(crate) const BUCKETS: usize = 22;
 
 /// Counts of durations by powers of two of a microsecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use base::{Ps, sort};
 
 /// Statistics of a list of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
     /// Middle value; for an even number of values, the mean of the two middle ones.
@@ -23,7 +23,7 @@ pub struct Summary {
 }
 
 /// Summarises `values`. Returns `None` for an empty list.
-pub fn summarize(values: &[f64]) -> Option<Summary> {
+pub(crate) fn summarize(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);
     let rank = p95_rank(sorted.len());
@@ -88,7 +88,7 @@ pub fn stddev(values: &[f64]) -> Option<f64> {
 }
 
 /// Returns the largest minus the smallest value, or `None` for fewer than two values.
-pub fn range(values: &[f64]) -> Option<f64> {
+pub(crate) fn range(values: &[f64]) -> Option<f64> {
     let max = values.iter().copied().max_by(f64::total_cmp).filter(|_| values.len() > 1)?;
     let min = values.iter().copied().min_by(f64::total_cmp)?;
     Some(max - min)

@@ -8,7 +8,7 @@ use trace::ChipClock;
 const WARPED: Ps = Ps::new(1_000_000_000);
 
 /// Returns the warnings about the clocks of the devices in use.
-pub fn warnings(devices: &Devices) -> Vec<Warning> {
+pub(crate) fn warnings(devices: &Devices) -> Vec<Warning> {
     let clocks: Vec<(&Device, ChipClock)> =
         devices.used.iter().filter_map(|device| Some((device, device.clock?))).collect();
     let mut warnings = Vec::new();

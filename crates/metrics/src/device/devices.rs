@@ -256,13 +256,13 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
 pub(crate) struct GpuWork(Vec<bool>);
 
 impl GpuWork {
-    pub fn new(trace: &Trace) -> GpuWork {
+    pub(crate) fn new(trace: &Trace) -> GpuWork {
         let is_work = |index| trace.args.set(index).is_some_and(|args| is_op_cat(trace.text(args.cat)));
         GpuWork((0..trace.args.len()).map(is_work).collect())
     }
 
     /// Returns true if a stream event with these arguments is an op.
-    pub fn contains(&self, args: ArgsId) -> bool {
+    pub(crate) fn contains(&self, args: ArgsId) -> bool {
         self.0.get(args.index()) == Some(&true)
     }
 }

@@ -77,13 +77,13 @@ pub(crate) fn percent(part: Ps, whole: Ps) -> f64 {
 }
 
 /// Returns the gaps of one device.
-pub fn device_gaps(device: &Device) -> Gaps {
+pub(crate) fn device_gaps(device: &Device) -> Gaps {
     GapSums::of(device).report()
 }
 
 /// Returns the gaps of all devices in use. `None` if gaps are impossible because every device ran a single op that
 /// fills its window.
-pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAnalysis> {
+pub(crate) fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAnalysis> {
     // A single op that fills its window leaves no gap before or after it.
     if devices.used.iter().all(|device| device.ops.len() < 2 && device.busy.length() == device.window.length()) {
         return None;

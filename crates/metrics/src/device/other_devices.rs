@@ -16,7 +16,7 @@ use trace::{EventKind, LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trac
 const MOST_EVENTS: usize = 10;
 
 /// Builds the section, in the order of the file. Takes time linear in the number of events on such planes.
-pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
+pub(crate) fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
     let with_processes = devices.platform.is_none() && trace.format == Some(SourceFormat::ChromeJson);
     let mut found = Vec::new();
     let mut kinds = None;

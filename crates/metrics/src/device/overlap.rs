@@ -25,7 +25,7 @@ pub struct Overlap {
 
 /// Times when a device communicates or copies, and when it computes.
 #[derive(Clone, Debug)]
-pub struct InFlight<'a> {
+pub(crate) struct InFlight<'a> {
     time: &'a DeviceTime,
     hidden_communication: IntervalSet,
     hidden_transfer: IntervalSet,
@@ -33,7 +33,7 @@ pub struct InFlight<'a> {
 
 impl<'a> InFlight<'a> {
     /// Finds the times of one device.
-    pub fn new(time: &'a DeviceTime) -> InFlight<'a> {
+    pub(crate) fn new(time: &'a DeviceTime) -> InFlight<'a> {
         let hidden = |set: &IntervalSet| match time.compute() {
             Some(compute) if !set.is_empty() => set.intersection(compute),
             _ => IntervalSet::default(),
@@ -42,7 +42,7 @@ impl<'a> InFlight<'a> {
     }
 
     /// Measures the part inside `window`.
-    pub fn within(&self, window: Interval) -> Overlap {
+    pub(crate) fn within(&self, window: Interval) -> Overlap {
         Overlap {
             communication: self.time.communication.length_within(window),
             hidden_communication: self.hidden_communication.length_within(window),

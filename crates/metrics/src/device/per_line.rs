@@ -23,7 +23,7 @@ impl<T> Default for PerLine<T> {
 
 impl<T: Default> PerLine<T> {
     /// Returns the value of `line`, and creates it if the line is new. Never returns `None`.
-    pub fn of(&mut self, line: LineId) -> Option<&mut T> {
+    pub(crate) fn of(&mut self, line: LineId) -> Option<&mut T> {
         if self.of_lines.get(self.last).is_none_or(|(last, _)| *last != line) {
             self.last = *self.index.entry(line).or_insert_with(|| {
                 self.of_lines.push((line, T::default()));
@@ -34,7 +34,7 @@ impl<T: Default> PerLine<T> {
     }
 
     /// Returns all values, in the order of the lines.
-    pub fn in_order(mut self) -> impl Iterator<Item = T> {
+    pub(crate) fn in_order(mut self) -> impl Iterator<Item = T> {
         sort::sort_by_key(&mut self.of_lines, |(line, _)| *line);
         self.of_lines.into_iter().map(|(_, of_line)| of_line)
     }

@@ -25,7 +25,7 @@ pub struct SelfTime {
 }
 
 /// Calls `give(index into ops, interval)` for every interval of a device's time that is an op's self time.
-pub fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(usize, Interval)) {
+pub(crate) fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(usize, Interval)) {
     match &device.nesting {
         Nesting::ByLine => for_each_on_line(trace, &device.ops, give),
         Nesting::ByOp(parents) => for_each_in_tree(trace, &device.ops, parents, give),

@@ -17,7 +17,7 @@ use trace::{Interval, Platform, StatValue, Trace, in_blocks};
 
 /// Builds `compute_utilization` for the window of `devices`: per step per device if the window consists of steps, and
 /// per device if not. Returns `None` if no device was used.
-pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
+pub(crate) fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
     if devices.used.is_empty() {
         return None;
     }
@@ -37,7 +37,7 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
 
 /// Builds `multi_device`. Returns `None` if no device was used. If the capture `is_cut`, compares devices over the time
 /// that all of them cover.
-pub fn multi_device(run: &Run, found: &Analysis, is_cut: bool) -> Option<MultiDevice> {
+pub(crate) fn multi_device(run: &Run, found: &Analysis, is_cut: bool) -> Option<MultiDevice> {
     let (trace, devices) = (found.trace(run), &found.devices);
     let mut all = devices_compared(trace, devices, is_cut)?;
     let noted = noted_places(run);

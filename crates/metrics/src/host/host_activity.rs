@@ -32,7 +32,7 @@ const MOST_PROGRAMS: usize = 100;
 
 /// Builds the section. Returns `None` if there is no host event, or if a device op ran, because the report then covers
 /// the devices. Takes time linear in the number of events.
-pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThreads>) -> Option<HostActivity> {
+pub(crate) fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThreads>) -> Option<HostActivity> {
     if devices.platform.is_some() || devices.by_line.host_names.is_empty() {
         return None;
     }

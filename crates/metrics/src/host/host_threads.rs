@@ -157,7 +157,7 @@ impl HostThreads {
 
 /// Finds the activities of each host that has events, by index in [`Trace::hosts`]. Takes time linear in the number of
 /// events, because each name is examined once.
-pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
+pub(crate) fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     let works = Works::new(trace, devices);
     let feeding = works.feeding(trace);
     let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
@@ -174,7 +174,7 @@ pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
 }
 
 /// Adds up [`host_times`] in each host's window. Returns `None` if there is no host thread.
-pub fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Interval) -> Option<HostThreads> {
+pub(crate) fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Interval) -> Option<HostThreads> {
     if times.is_empty() {
         return None;
     }
@@ -199,7 +199,7 @@ pub(crate) fn feeding(trace: &Trace, devices: &Devices) -> Vec<bool> {
 }
 
 /// Returns the times when a thread of any host compiles.
-pub fn compiling(times: &BTreeMap<u16, HostTime>) -> IntervalSet {
+pub(crate) fn compiling(times: &BTreeMap<u16, HostTime>) -> IntervalSet {
     union(times.values().filter_map(|host| host.role(HostRole::Compile)).cloned())
 }
 

@@ -22,8 +22,9 @@ mod python_threads;
 use rustc_hash::FxHashMap;
 
 use self::behind::Behind;
+pub(crate) use self::calls::OtherThread;
 pub(crate) use self::calls::place;
-pub use self::calls::{OtherThread, RangeCall, called_back};
+pub use self::calls::{RangeCall, called_back};
 pub use self::named_calls::{NamedCalls, named_calls};
 pub use self::python_threads::{PythonThreads, busy_python_threads};
 use crate::device::devices::Devices;
@@ -37,7 +38,7 @@ use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, T
 
 /// A range, function or span that a thread is in while devices are idle.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct WaitedIn {
+pub(crate) struct WaitedIn {
     /// Name of the range, function or span.
     pub name: String,
     /// Name of the first thread that is in the range. The name of a pool thread has no number.
@@ -62,7 +63,7 @@ impl WaitedIn {
 
 /// Activity of the hosts while devices are idle, in device time, summed over the devices.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct HostWaits {
+pub(crate) struct HostWaits {
     /// Time by the innermost range or function that a Python thread is in, by descending time. Threads run in parallel,
     /// so the times may add up to more than the idle time.
     pub ranges: Vec<WaitedIn>,
@@ -80,7 +81,7 @@ pub struct HostWaits {
 impl HostWaits {
     /// Returns the range with the most time. If no thread is in a range, or if the range only waits, returns the
     /// activity of other threads.
-    pub fn most(self) -> Option<WaitedIn> {
+    pub(crate) fn most(self) -> Option<WaitedIn> {
         let (range, behind) = (self.ranges.into_iter().next(), self.behind.into_iter().next());
         let explains = |range: &WaitedIn| {
             behind.as_ref().is_some_and(|it| range.waits && 2 * it.time.as_ps() >= range.time.as_ps())
@@ -90,7 +91,7 @@ impl HostWaits {
 }
 
 /// Times of the innermost ranges on the Python threads of the hosts of devices in use.
-pub struct HostRanges {
+pub(crate) struct HostRanges {
     names: Vec<String>,
     hosts: Vec<HostSets>,
 }
@@ -120,7 +121,7 @@ struct RangeSet {
 
 impl HostRanges {
     /// Finds the ranges of all hosts of devices in use. Takes time linear in the events of their threads.
-    pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
+    pub(crate) fn new(trace: &Trace, devices: &Devices) -> HostRanges {
         let mut names =
             Names { index: FxHashMap::default(), names: Vec::new(), of_text: vec![None; trace.strings.len()] };
         let mut used: Vec<u16> = devices.used.iter().map(|device| device.host).collect();
@@ -130,7 +131,7 @@ impl HostRanges {
     }
 
     /// Measures the hosts' activity while the devices are idle in `windows`, which has one entry per device in use.
-    pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
+    pub(crate) fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
         let mut waits = HostWaits::default();
         // Index in `waits.ranges` of each name. A search would be too slow, because a capture can have a million names.
         let mut places: Vec<Option<usize>> = vec![None; self.names.len()];

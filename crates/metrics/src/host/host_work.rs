@@ -110,7 +110,7 @@ pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) ->
 }
 
 /// Like [`for_each_named`], but also passes the host of each event: its index in [`Trace::hosts`].
-pub fn for_each_named_on(
+pub(crate) fn for_each_named_on(
     trace: &Trace,
     devices: &Devices,
     wanted: &dyn Fn(&str) -> bool,

@@ -9,7 +9,7 @@ use report::{Kernel, KernelCategory, Kernels};
 use trace::{ArgsId, StrId, Trace, in_blocks};
 
 /// Number of names that the report lists.
-pub const TOP_KERNELS: usize = 20;
+pub(crate) const TOP_KERNELS: usize = 20;
 
 /// Occurrences of one name, or of one category.
 #[derive(Clone, Copy)]

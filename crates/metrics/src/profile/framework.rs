@@ -13,7 +13,7 @@ use hlo::Modules;
 use trace::{Framework, LineKind, StrId, Trace};
 
 /// Returns `metadata.framework`.
-pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules) -> &'static str {
+pub(crate) fn framework(trace: &Trace, ops: &Ops, modules: &Modules) -> &'static str {
     match trace.framework {
         framework @ (Framework::TensorFlow | Framework::PyTorch) => framework.name(),
         framework @ (Framework::Jax | Framework::Unknown) => on_jax(trace, ops, modules).unwrap_or(framework.name()),

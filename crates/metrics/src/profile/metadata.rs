@@ -37,7 +37,7 @@ pub fn captured_at(run: &Run) -> Option<String> {
 
 /// Builds the `metadata` of a run. `framework` comes from [`crate::profile::framework`]. `chosen` is the device that the user
 /// names.
-pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
+pub(crate) fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
     let platform = devices.platform.map_or(UNKNOWN, Platform::label);
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
@@ -110,7 +110,7 @@ pub fn is_amd(device_type: &str) -> bool {
 
 /// Returns the model of a device: its name if the profile contains it, or a name for its compute capability. `None` if the
 /// profile contains neither, as in every JSON trace of JAX.
-pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
+pub(crate) fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     let text = |name: &str| match trace.plane_stat(plane, name)? {
         StatValue::Text(id) => Some(trace.text(id).to_owned()).filter(|text| !text.is_empty()),
         _ => None,

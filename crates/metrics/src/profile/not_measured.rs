@@ -11,7 +11,7 @@ use trace::{Framework, Platform, SourceFormat, Trace};
 
 /// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` is the profile's
 /// trace. `utilization` contains the reasons for a missing MFU and HFU.
-pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
+pub(crate) fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
     model(profile, &mut list);

@@ -59,7 +59,7 @@ impl Argument {
 
 /// Returns the arguments of all programs. Programs are in the order of the file, and arguments are sorted by number.
 /// Reads every module.
-pub fn arguments(modules: &Modules) -> Vec<Argument> {
+pub(crate) fn arguments(modules: &Modules) -> Vec<Argument> {
     let mut found = Vec::new();
     for (host, program_id, program, module) in modules.all() {
         let Some(entry) = module.entry() else { continue };

@@ -22,7 +22,7 @@ use report::LayerFreezing;
 const MOST_NAMES: usize = 100;
 
 /// Finds the frozen parameters of a run's training step. Returns `None` if no program reveals them.
-pub fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFreezing> {
+pub(crate) fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFreezing> {
     let is_known = |program: i64| ran.is_empty() || ran.contains(&program);
     let found = modules.of_programs(is_known).filter_map(of_module);
     // If several programs train the same number of arrays, the first one is used.

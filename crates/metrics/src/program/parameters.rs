@@ -65,7 +65,10 @@ pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
 /// Adds the counts of the compiled training step. If there are no other counts, all come from the program. If other
 /// counts exist, only the trained count comes from the program, and only if both totals agree. The totals may differ,
 /// because a program contains only the parameters that it uses.
-pub fn with_program(counts: Option<ParameterCounts>, program: Option<&LayerFreezing>) -> Option<ParameterCounts> {
+pub(crate) fn with_program(
+    counts: Option<ParameterCounts>,
+    program: Option<&LayerFreezing>,
+) -> Option<ParameterCounts> {
     let Some(program) = program else { return counts };
     let has_frozen_layers = program.frozen_arrays > 0;
     let parts = program.trained_params.zip(program.frozen_params);

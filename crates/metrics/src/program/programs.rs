@@ -13,7 +13,7 @@ const MOST_PROGRAMS: usize = 20;
 const MOST_SHAPES: usize = 100;
 
 /// Builds the section from the programs of the ops in the window. `device_steps` is as in `step_ops`.
-pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -> Vec<Program> {
+pub(crate) fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -> Vec<Program> {
     if modules.is_empty() || device_steps == 0 {
         return Vec::new();
     }

@@ -20,7 +20,7 @@ const FEWEST_STEADY: usize = 5;
 
 /// Returns the section about `steps`. `gaps` are the devices' idle times between them, and `launches_graphs` is true if the
 /// host launches graphs, or `None` if launches are unknown. Returns `None` if no step has a phase.
-pub fn section(steps: &[Step], gaps: &PassGaps, launches_graphs: Option<bool>) -> Option<Serving> {
+pub(crate) fn section(steps: &[Step], gaps: &PassGaps, launches_graphs: Option<bool>) -> Option<Serving> {
     let counted: Vec<&Step> = steps.iter().filter(|step| step.counted && step.phase.is_some()).collect();
     let time_us: f64 = counted.iter().map(|step| step.duration_us).sum();
     let phases: Vec<PhaseStats> = ServingPhase::ALL

@@ -15,7 +15,7 @@ const MOST_BLOCKS: usize = 600;
 
 /// Draws the map of a memory space's heap, with allocations stacked. Returns `None` if nothing is
 /// allocated or freed during the program.
-pub fn block(shown: &Shown<'_>) -> Option<Scatter> {
+pub(super) fn block(shown: &Shown<'_>) -> Option<Scatter> {
     let (memory, space) = (shown.memory, shown.space);
     let mut found: Vec<memory::Block> = blocks(memory, space).collect();
     found.sort_by_key(|it| Reverse(u128::from(it.size) * (it.end.saturating_sub(it.start) as u128)));

@@ -16,7 +16,7 @@ use tables::TableName;
 const ALLOCATOR: &str = "allocator";
 
 /// Returns the blocks. Empty if no allocator reported its memory.
-pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+pub(super) fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let mut fullest: Vec<(u64, &Allocator)> =
         recorded.allocators.iter().filter_map(|it| Some((it.events.get(it.peak()?)?.used_bytes(), it))).collect();

@@ -6,7 +6,7 @@ use document::{Line, LineKind};
 const MOST_POINTS: usize = 2_000;
 
 /// Returns the name of the unit for values up to `most_bytes`, and the number of bytes in the unit.
-pub fn unit_of(most_bytes: u64) -> (&'static str, f64) {
+pub(super) fn unit_of(most_bytes: u64) -> (&'static str, f64) {
     const UNITS: [(&str, f64); 4] =
         [("GiB", (1u64 << 30) as f64), ("MiB", (1u64 << 20) as f64), ("KiB", 1024.0), ("bytes", 1.0)];
     UNITS.into_iter().find(|(_, bytes)| most_bytes as f64 >= *bytes).unwrap_or(("bytes", 1.0))
@@ -19,7 +19,7 @@ pub fn unit_of(most_bytes: u64) -> (&'static str, f64) {
 ///  all   . .:'. . .:.  | .:'.. . .
 ///  kept  .  ^ v     ^  v .  ^    v
 /// ```
-pub fn line(label: &str, points: &[(f64, f64)]) -> Line {
+pub(super) fn line(label: &str, points: &[(f64, f64)]) -> Line {
     let label = label.to_owned();
     if points.len() <= MOST_POINTS {
         return Line { label, points: points.to_vec(), ..Line::default() };
@@ -41,7 +41,7 @@ pub fn line(label: &str, points: &[(f64, f64)]) -> Line {
 }
 
 /// Returns a horizontal line between two values of x.
-pub fn level(label: &str, from: f64, to: f64, height: f64) -> Line {
+pub(super) fn level(label: &str, from: f64, to: f64, height: f64) -> Line {
     Line { label: label.to_owned(), kind: LineKind::Reference, points: vec![(from, height), (to, height)] }
 }
 

@@ -10,7 +10,7 @@ use report::{DeviceMemory, MemoryClass, ProgramMemory};
 use table::Unit;
 
 /// Returns the blocks, or the reason why there are none.
-pub fn blocks(source: Source<'_>) -> Vec<Block> {
+pub(super) fn blocks(source: Source<'_>) -> Vec<Block> {
     let Some(memory) = &source.profile().memory else { return vec![source.not_measured("memory")] };
     let text = "This is an earlier result. For memory over time, buffers and lines of code, open the profile that \
         the result was made from.";

@@ -10,7 +10,7 @@ use document::{Block, Figure};
 use report::Level;
 
 /// Returns the blocks. Empty if the run is not the text of an error.
-pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+pub(super) fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let reports = recorded.errors();
     let mut blocks = Vec::new();

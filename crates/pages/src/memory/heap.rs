@@ -17,7 +17,7 @@ use tables::TableName;
 const MOST_NODES: usize = 2_000;
 
 /// Returns the blocks. Empty if the run is not a device memory profile.
-pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+pub(super) fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let Some(profile) = recorded.heap_profile() else { return Vec::new() };
     let (by, buttons) = super::choice(

@@ -13,7 +13,7 @@ use table::Unit;
 const MOST_NODES: usize = 2_000;
 
 /// Draws the buffers that are alive at a peak of `peak_bytes` bytes, as nested spans.
-pub fn at_peak(title: String, peak_bytes: u64, mut buffers: Vec<PeakBuffer>) -> Icicle {
+pub(super) fn at_peak(title: String, peak_bytes: u64, mut buffers: Vec<PeakBuffer>) -> Icicle {
     buffers.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
     let root = Node {
         label: "peak".to_owned(),
@@ -31,7 +31,7 @@ pub fn at_peak(title: String, peak_bytes: u64, mut buffers: Vec<PeakBuffer>) -> 
 }
 
 /// Returns a link to the op that makes a buffer. For a part of a tuple (`op{1}`), links to the op.
-pub fn op(buffer: &str, view: View) -> Option<Link> {
+pub(super) fn op(buffer: &str, view: View) -> Option<Link> {
     Link::equal(view, "hlo_op_name", buffer.split('{').next().unwrap_or(buffer))
 }
 

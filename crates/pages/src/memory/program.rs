@@ -16,7 +16,7 @@ use tables::TableName;
 const MOST_PROGRAMS: usize = 12;
 
 /// Returns the blocks. Empty if no program has recorded buffers.
-pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+pub(super) fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let peak = |classifier: &Classifier| classifier.program().space(MAIN).map_or(0, SpaceMemory::peak_bytes);
     let mut programs: Vec<(&str, &Classifier)> = recorded

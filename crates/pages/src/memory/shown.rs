@@ -3,7 +3,7 @@
 use memory::{Classifier, ProgramMemory, SpaceMemory};
 
 /// One memory space of one program, as shown on the page.
-pub struct Shown<'r> {
+pub(super) struct Shown<'r> {
     /// Memory of the program.
     pub memory: &'r ProgramMemory,
     /// Classifier of the program's buffers.

@@ -8,13 +8,13 @@ use table::{Rows, query};
 use tables::{TableName, has_rows_of_memory};
 
 /// Returns the buffers that are alive at the peak, in the selected form.
-pub fn buffers(kept: &KeptMemory, asked: &PageQuery) -> Vec<Block> {
+pub(super) fn buffers(kept: &KeptMemory, asked: &PageQuery) -> Vec<Block> {
     let forms = [("buffer", "Buffers"), ("class", "Classes"), ("scope", "Scopes"), ("source", "Source lines")];
     chosen(kept, TableName::Buffers, ("buffers", "Rows"), &forms, "Alive at the peak, all programs", asked)
 }
 
 /// Returns a table in one of its forms, with a button for each form that has rows.
-pub fn chosen(
+pub(super) fn chosen(
     kept: &KeptMemory,
     name: TableName,
     (option, label): (&str, &str),
@@ -29,7 +29,13 @@ pub fn chosen(
 }
 
 /// Returns a table with the page's filter and order. Returns `None` if there are no rows.
-pub fn block(kept: &KeptMemory, name: TableName, variant: &str, title: &str, asked: &PageQuery) -> Option<Block> {
+pub(super) fn block(
+    kept: &KeptMemory,
+    name: TableName,
+    variant: &str,
+    title: &str,
+    asked: &PageQuery,
+) -> Option<Block> {
     let of_rows = |rows: &dyn Rows| {
         let Applied { filter, lacking } = applied(&asked.filter, rows.columns());
         let asked = PageQuery { filter, ..asked.clone() };

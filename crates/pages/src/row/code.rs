@@ -19,7 +19,7 @@ const MOST_INSTRUCTIONS: usize = 100;
 
 impl<'a> Op<'a> {
     /// Returns source line, instruction, operands and call stack, each if it is known.
-    pub fn code(&self) -> Vec<Block> {
+    pub(super) fn code(&self) -> Vec<Block> {
         let (source, path, expression) =
             (self.text(self.op.source), self.text(self.op.framework_path), self.text(self.op.expression));
         let source = self.why_no_source().unwrap_or(source);

@@ -33,7 +33,7 @@ pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, in
 }
 
 /// Returns the details of a row from the table and `links` alone. Empty if the row does not exist.
-pub fn plain(
+pub(crate) fn plain(
     table: &Table,
     name: TableName,
     variant: &str,
@@ -49,7 +49,7 @@ pub fn plain(
 }
 
 /// One row of a table.
-pub struct ChosenRow<'t> {
+pub(crate) struct ChosenRow<'t> {
     table: &'t Table,
     cells: &'t [Cell],
     name: TableName,
@@ -62,7 +62,7 @@ impl ChosenRow<'_> {
     }
 
     /// Returns the text of a column. Returns `None` if it is empty.
-    pub fn text(&self, key: &str) -> Option<&str> {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match self.cell(key)? {
             Cell::Text(text) if !text.is_empty() => Some(text),
             _ => None,

@@ -28,7 +28,7 @@ pub(super) struct Op<'a> {
 
 impl<'a> Op<'a> {
     /// Returns the op of a row. Returns `None` if it is ambiguous.
-    pub fn of(context: Context<'a>, row: &ChosenRow<'_>) -> Option<Op<'a>> {
+    pub(super) fn of(context: Context<'a>, row: &ChosenRow<'_>) -> Option<Op<'a>> {
         let (ops, trace) = (&context.analysis.ops, context.trace());
         if !matches!(row.name, TableName::Ops | TableName::Roofline | TableName::Kernels) {
             return None;
@@ -53,7 +53,7 @@ impl<'a> Op<'a> {
     }
 
     /// Returns the utilisation of the device's peaks.
-    pub fn figures(&self) -> Option<Block> {
+    pub(super) fn figures(&self) -> Option<Block> {
         let rows = tables::rows(&self.context, TableName::Roofline, "");
         let cell = |key: &str| {
             let column = rows.columns().iter().position(|column| column.key == key)?;
@@ -97,7 +97,7 @@ impl<'a> Op<'a> {
     }
 
     /// Returns links to the op in the graph of its program, to its longest run, and to all ops of its source line.
-    pub fn links(&self) -> Vec<(String, Link)> {
+    pub(super) fn links(&self) -> Vec<(String, Link)> {
         let source = self.text(self.op.source);
         let of_line = Link::equal(View::Ops, "source_info", source).filter(|_| !source.is_empty());
         let of_line = of_line.map(|link| (format!("Ops of {}", file_and_line(source)), link));
@@ -145,7 +145,7 @@ impl<'a> Op<'a> {
     }
 
     /// Returns the reason why the bound of the op is unknown. Returns `None` if it is known.
-    pub fn unknown_bound(&self) -> Option<Fact> {
+    pub(super) fn unknown_bound(&self) -> Option<Fact> {
         self.why_no_bound().map(|value| Fact { label: "Bound by".to_owned(), value, ..Fact::default() })
     }
 
@@ -163,7 +163,7 @@ impl<'a> Op<'a> {
     }
 
     /// Returns the kernels of the op, and its times by device and step.
-    pub fn blocks(&self) -> Vec<Block> {
+    pub(super) fn blocks(&self) -> Vec<Block> {
         let runs = self.runs();
         [self.kernels(), self.devices(&runs), self.steps(&runs)].into_iter().flatten().collect()
     }

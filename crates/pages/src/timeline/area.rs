@@ -20,7 +20,7 @@ const MAX_COUNTERS: u32 = 50;
 
 /// Returns the statistics of a time range. `rows` contains the top and bottom of the selected lines in the picture;
 /// without it, the statistics cover all lines.
-pub fn outcome(
+pub(super) fn outcome(
     context: Context<'_>,
     kept: &Timeline,
     scene: &Scene<'_>,

@@ -15,7 +15,7 @@ use trace::{EventColumn, EventId, Interval, LineId, NumberArg, TextArg, Trace};
 const DERIVED: &str = "This track is derived from the events of the file. The file itself does not contain it.";
 
 /// Returns the blocks that describe an event.
-pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: EventRef) -> Page {
+pub(super) fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: EventRef) -> Page {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Page::default() };
     let trace = source.trace;

@@ -8,7 +8,7 @@ use trace::Trace;
 
 /// Lists the linked events, nearest first, as many as have arrows. Returns `None` if there are
 /// none.
-pub fn block(trace: &Trace, linked: &[Linked]) -> Option<Block> {
+pub(super) fn block(trace: &Trace, linked: &[Linked]) -> Option<Block> {
     let rows: Vec<_> = linked.iter().take(MOST_ARROWS).filter_map(|it| row(trace, it)).collect();
     let title = match linked.len() {
         0 => return None,

@@ -32,20 +32,20 @@ pub(crate) struct Op<'a> {
 
 impl<'a> Op<'a> {
     /// Returns the expression of the `n`-th operand.
-    pub fn arg(&self, n: usize) -> Result<&'a str, Unsupported> {
+    pub(crate) fn arg(&self, n: usize) -> Result<&'a str, Unsupported> {
         let found = self.arguments.get(n).map(String::as_str);
         found.ok_or_else(|| Unsupported::missing("an operand", &self.it.name))
     }
 
     /// Returns the shape of the `n`-th operand.
-    pub fn operand(&self, n: usize) -> Result<&'a ArrayShape, Unsupported> {
+    pub(crate) fn operand(&self, n: usize) -> Result<&'a ArrayShape, Unsupported> {
         let found = self.module.operand(self.it, n).and_then(|it| it.shape.array());
         found.ok_or_else(|| Unsupported::missing("the shape of an operand", &self.it.name))
     }
 
     /// Returns the expression of the `n`-th operand, converted to a type. TPU programs mix types of different precision in
     /// one instruction, and JAX does not allow this.
-    pub fn typed(&self, n: usize, wanted: DataType) -> Result<String, Unsupported> {
+    pub(crate) fn typed(&self, n: usize, wanted: DataType) -> Result<String, Unsupported> {
         let value = self.arg(n)?;
         let own = self.module.operand(self.it, n).and_then(|it| it.shape.array()).map(|it| it.data_type);
         Ok(match own {
@@ -55,12 +55,12 @@ impl<'a> Op<'a> {
     }
 
     /// Returns the expressions of all operands, converted to a type.
-    pub fn all_typed(&self, wanted: DataType) -> Result<Vec<String>, Unsupported> {
+    pub(crate) fn all_typed(&self, wanted: DataType) -> Result<Vec<String>, Unsupported> {
         (0..self.arguments.len()).map(|n| self.typed(n, wanted)).collect()
     }
 
     /// Returns the type with the most bits among the first operands.
-    pub fn widest(&self, count: usize) -> Result<DataType, Unsupported> {
+    pub(crate) fn widest(&self, count: usize) -> Result<DataType, Unsupported> {
         let mut found = self.operand(0)?.data_type;
         for n in 1..count {
             let next = self.operand(n)?.data_type;
@@ -70,31 +70,31 @@ impl<'a> Op<'a> {
     }
 
     /// Returns the shape of the result.
-    pub fn result(&self) -> Result<&'a ArrayShape, Unsupported> {
+    pub(crate) fn result(&self) -> Result<&'a ArrayShape, Unsupported> {
         python::array(&self.it.shape, &self.it.name)
     }
 
     /// Returns the first array of the result. Library calls also return scratch memory and a status.
-    pub fn first_result(&self) -> Result<&'a ArrayShape, Unsupported> {
+    pub(crate) fn first_result(&self) -> Result<&'a ArrayShape, Unsupported> {
         self.it.shape.first_array().ok_or_else(|| self.lacks("the shape"))
     }
 
     /// If the instruction returns a tuple, returns a tuple that contains only the value. Otherwise, returns the value.
-    pub fn as_result(&self, value: String) -> String {
+    pub(crate) fn as_result(&self, value: String) -> String {
         if self.it.shape.array().is_some() { value } else { format!("({value},)") }
     }
 
-    pub fn own(&self) -> &'a Attributes {
+    pub(crate) fn own(&self) -> &'a Attributes {
         self.it.attributes()
     }
 
     /// Returns all operands, separated by commas.
-    pub fn all(&self) -> String {
+    pub(crate) fn all(&self) -> String {
         self.arguments.join(", ")
     }
 
     /// Returns the error for a missing attribute.
-    pub fn lacks(&self, what: &'static str) -> Unsupported {
+    pub(crate) fn lacks(&self, what: &'static str) -> Unsupported {
         Unsupported::missing(what, &self.it.name)
     }
 }

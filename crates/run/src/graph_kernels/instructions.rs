@@ -58,7 +58,7 @@ pub(super) struct Instructions<'m> {
 }
 
 impl<'m> Instructions<'m> {
-    pub fn new(module: &'m Module) -> Instructions<'m> {
+    pub(super) fn new(module: &'m Module) -> Instructions<'m> {
         let mut launching = Vec::new();
         let mut seen = FxHashSet::default();
         // Instructions that are still to be visited. The next instruction is the last entry.
@@ -101,7 +101,7 @@ impl<'m> Instructions<'m> {
     }
 
     /// Returns the information in the name of a kernel. `is_copy` is true for copies and fills.
-    pub fn kernel(&self, name: &str, is_copy: bool) -> Kernel {
+    pub(super) fn kernel(&self, name: &str, is_copy: bool) -> Kernel {
         if is_copy {
             return Kernel::CopyOrFill;
         }
@@ -119,7 +119,7 @@ impl<'m> Instructions<'m> {
     }
 
     /// Returns how well a kernel fits an instruction.
-    pub fn fit(&self, kernel: Kernel, instruction: &Launching) -> Fit {
+    pub(super) fn fit(&self, kernel: Kernel, instruction: &Launching) -> Fit {
         match (kernel, instruction.calls) {
             (Kernel::Generated(of), _) => self.generated(of, instruction.index),
             (Kernel::OfLibrary(Some(of)), Calls::Library(library)) if of == library => Fit::Library,
@@ -153,7 +153,7 @@ impl<'m> Instructions<'m> {
     }
 
     /// Returns the cost of an instruction that launches none of the kernels.
-    pub fn skip(&self, instruction: &Launching) -> i32 {
+    pub(super) fn skip(&self, instruction: &Launching) -> i32 {
         if instruction.calls == Calls::Generated { 15 } else { 7 }
     }
 }

@@ -66,14 +66,14 @@ fn of_event() -> impl Iterator<Item = Column> {
 }
 
 /// Returns the columns of the table of allocations.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
     [allocator, host, KIND, COUNT, BYTES, PERCENT, TIME].into_iter().chain(of_event()).collect()
 }
 
 /// Lists the allocations that are alive at an allocator's peak, largest first. The `xprof` variant lists the allocations that
 /// XProf lists.
-pub fn table(recorded: &Recorded, variant: &str) -> Table {
+pub(crate) fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut cells = Vec::new();
     let is_xprof = variant == "xprof";
     for allocator in &recorded.allocators {
@@ -140,7 +140,7 @@ fn said(value: &str) -> Cell {
 }
 
 /// Returns the columns of the table of allocators.
-pub fn allocator_columns() -> Vec<Column> {
+pub(crate) fn allocator_columns() -> Vec<Column> {
     let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
     let own = [
         column(
@@ -210,7 +210,7 @@ pub fn allocator_columns() -> Vec<Column> {
 }
 
 /// Returns one row per allocator, in the order of the devices.
-pub fn allocator_table(recorded: &Recorded) -> Table {
+pub(crate) fn allocator_table(recorded: &Recorded) -> Table {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for allocator in &recorded.allocators {
         let Some((index, peak)) = allocator.peak().and_then(|at| Some((at, allocator.events.get(at)?))) else {

@@ -125,7 +125,7 @@ const COUNT: Column = column("buffers", "Buffers", Unit::Count, "Number of buffe
 const LARGEST: Column = column("largest", "Largest", Unit::Text, "Largest buffer of the group.");
 
 /// Returns the columns of all forms.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     let own = [BUFFER, CLASS].into_iter().chain(SIZES).chain([SCOPE, SOURCE]).chain(OF_BUFFER);
     OF_PROGRAM.into_iter().chain(own).chain([COUNT, LARGEST]).collect()
 }
@@ -147,7 +147,7 @@ struct Space<'p> {
 }
 
 /// Returns true if a buffer is alive at a peak. The table then has rows in every form.
-pub fn has_rows(recorded: &Recorded) -> bool {
+pub(crate) fn has_rows(recorded: &Recorded) -> bool {
     let has_any =
         |memory: &ProgramMemory| memory.spaces.iter().any(|space| memory.live_at_peak(space).next().is_some());
     recorded.programs.iter().filter_map(RecordedProgram::memory).any(has_any)
@@ -156,7 +156,7 @@ pub fn has_rows(recorded: &Recorded) -> bool {
 
 /// Returns the table of a run, sorted by the peak of the program and then by the size of the buffer, largest first. The
 /// variants `class`, `scope` and `source` give one row for each class, scope or source line.
-pub fn table(recorded: &Recorded, variant: &str) -> Table {
+pub(crate) fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut spaces = Vec::new();
     for program in &recorded.programs {
         if let Some(classifier) = program.classifier() {

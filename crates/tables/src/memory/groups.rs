@@ -8,7 +8,7 @@ use crate::profile_table::{float, text};
 use table::Cell;
 
 /// Buffer as a part of a group.
-pub struct Part {
+pub(super) struct Part {
     /// Name of the group.
     pub key: String,
     /// Name of the buffer.
@@ -28,7 +28,7 @@ struct Group {
 }
 
 /// Appends one row for each group of buffers in one memory space, largest first. `parts` must also be sorted, largest first.
-pub fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells: &mut Vec<Vec<Cell>>) {
+pub(super) fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells: &mut Vec<Vec<Cell>>) {
     let mut found: BTreeMap<String, Group> = BTreeMap::new();
     for part in parts {
         let group = found.entry(part.key).or_default();
@@ -56,11 +56,11 @@ pub fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells
 }
 
 /// Returns bytes in percent of a peak.
-pub fn share(bytes: u64, peak: u64) -> Option<f64> {
+pub(super) fn share(bytes: u64, peak: u64) -> Option<f64> {
     (peak > 0).then(|| 100.0 * bytes as f64 / peak as f64)
 }
 
 /// Creates a text, or an absent cell if it is empty.
-pub fn said(value: String) -> Cell {
+pub(super) fn said(value: String) -> Cell {
     if value.is_empty() { Cell::Absent } else { Cell::Text(value) }
 }

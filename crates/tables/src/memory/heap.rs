@@ -46,13 +46,13 @@ const SUMS: [Column; 6] = [
 ];
 
 /// Returns the columns of all forms.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     [LINE, FUNCTION, STACK, KIND, DEVICE].into_iter().chain(SUMS).collect()
 }
 
 /// Returns the device memory profile of a run by `line` (the default), `stack`, `kind` or `device`, together with the earlier
 /// profile if there is one. Has no rows if the run is not a device memory profile.
-pub fn table(recorded: &Recorded, variant: &str) -> Table {
+pub(crate) fn table(recorded: &Recorded, variant: &str) -> Table {
     let profile = recorded.heap_profile();
     let before = recorded.earlier_heap_profile().map(|(_, earlier)| earlier);
     let (keys, key) = match variant {

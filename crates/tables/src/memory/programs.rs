@@ -299,13 +299,13 @@ static COLUMNS: [(Column, CellOf); 27] = [
 ];
 
 /// Returns the columns of the table.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     table::columns(&COLUMNS)
 }
 
 /// Returns the table of a run, sorted by peak, largest first: the main memory of each program, or
 /// each of its memory spaces for the `space` variant.
-pub fn table(recorded: &Recorded, variant: &str) -> Table {
+pub(crate) fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut rows = Vec::new();
     for program in &recorded.programs {
         let memory = program.memory().into_iter();

@@ -136,12 +136,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
 ];
 
 /// Returns the columns of the table.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     table::columns(&COLUMNS)
 }
 
 /// Events of all allocators, sorted by time.
-pub struct TimelineRows<'a> {
+pub(crate) struct TimelineRows<'a> {
     recorded: &'a Recorded,
     /// `(allocator, event)` of each row.
     rows: Vec<(u32, u32)>,
@@ -150,7 +150,7 @@ pub struct TimelineRows<'a> {
 
 impl<'a> TimelineRows<'a> {
     /// Creates the table of a run.
-    pub fn new(recorded: &'a Recorded) -> TimelineRows<'a> {
+    pub(crate) fn new(recorded: &'a Recorded) -> TimelineRows<'a> {
         let of = |(allocator, index): (&Allocator, u32)| {
             let events = (0..).zip(&allocator.events);
             events.map(move |(event, it)| (it.time, index, event)).collect::<Vec<_>>()

@@ -46,14 +46,14 @@ const COLUMNS: [Column; 7] = [
 ];
 
 /// Returns the columns of the table.
-pub fn columns() -> Vec<Column> {
+pub(crate) fn columns() -> Vec<Column> {
     COLUMNS.to_vec()
 }
 
 /// Returns the table of a run, sorted by the peak of the program, largest first. `variant` selects
 /// one kind of change (`scope`, `buffer`, `argument` or `batch`), or is a change in the format of
 /// [`Change::parse`].
-pub fn table(recorded: &Recorded, variant: &str) -> Table {
+pub(crate) fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut programs: Vec<(u64, &RecordedProgram, &WhatIf)> = Vec::new();
     for program in &recorded.programs {
         if let Some(what_if) = program.what_if() {
@@ -83,7 +83,7 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
 }
 
 /// Returns true if the table has rows in this form. Does not compute an estimate.
-pub fn has_rows(recorded: &Recorded, variant: &str) -> bool {
+pub(crate) fn has_rows(recorded: &Recorded, variant: &str) -> bool {
     let mut all = recorded.programs.iter().filter_map(|program| Some((program, program.what_if()?)));
     all.any(|(program, what_if)| !changes(program, what_if, variant).is_empty())
 }

@@ -44,12 +44,12 @@ pub(crate) struct Labels<'s, 'a> {
 
 impl<'s, 'a> Labels<'s, 'a> {
     /// Creates the labels of a lane at a vertical position of the canvas.
-    pub fn new(scene: &'s Scene<'a>, y: i32, height: i32) -> Labels<'s, 'a> {
+    pub(crate) fn new(scene: &'s Scene<'a>, y: i32, height: i32) -> Labels<'s, 'a> {
         Labels { scene, y, height, label: None }
     }
 
     /// Adds a mark with this name between two edges.
-    pub fn add<'t>(
+    pub(crate) fn add<'t>(
         &mut self,
         canvas: &mut dyn Canvas,
         text: &dyn Fn(StrId) -> &'t str,
@@ -72,7 +72,7 @@ impl<'s, 'a> Labels<'s, 'a> {
     }
 
     /// Writes the pending label if at least four letters fit.
-    pub fn write<'t>(&mut self, canvas: &mut dyn Canvas, text: &dyn Fn(StrId) -> &'t str) {
+    pub(crate) fn write<'t>(&mut self, canvas: &mut dyn Canvas, text: &dyn Fn(StrId) -> &'t str) {
         let Some(label) = self.label.take() else { return };
         let (scene, from) = (self.scene, label.from.max(0));
         let room = (f64::from(label.to - from) / scene.scale) as i32 - 6;

@@ -24,7 +24,7 @@ pub(crate) struct LanePainter<'s, 'a, 'c> {
 }
 
 impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
-    pub fn new(
+    pub(crate) fn new(
         scene: &'s Scene<'a>,
         canvas: &'c mut dyn Canvas,
         source: Source<'a>,
@@ -38,7 +38,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
         LanePainter { scene, canvas, source, origin, lane, y, height, labels }
     }
 
-    pub fn draw(mut self, columns: &Columns) {
+    pub(crate) fn draw(mut self, columns: &Columns) {
         // Column at which the last whole mark ended. An edge next to this column is the edge of a bar.
         let mut whole_until = usize::MAX;
         let (trace, lane) = (self.source.trace, self.lane);

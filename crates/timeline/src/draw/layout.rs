@@ -7,15 +7,15 @@ use crate::events::tracks::{Process, Shows, TrackId, hosts_fold};
 use crate::state::arrangement::Arrangement;
 
 /// Height of a heading, in CSS pixels.
-pub const HEADING_HEIGHT: u32 = 24;
+pub(crate) const HEADING_HEIGHT: u32 = 24;
 /// Height of a lane, in CSS pixels.
-pub const LANE_HEIGHT: u32 = 18;
+pub(crate) const LANE_HEIGHT: u32 = 18;
 /// Height of a lane in a narrow track, in CSS pixels. It is too low for text.
-pub const NARROW_HEIGHT: u32 = 6;
+pub(crate) const NARROW_HEIGHT: u32 = 6;
 /// Height of a counter, in CSS pixels.
-pub const COUNTER_HEIGHT: u32 = 36;
+pub(crate) const COUNTER_HEIGHT: u32 = 36;
 /// Space below a track, in CSS pixels.
-pub const TRACK_GAP: u32 = 5;
+pub(crate) const TRACK_GAP: u32 = 5;
 
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

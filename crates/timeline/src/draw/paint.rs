@@ -139,7 +139,7 @@ impl Paint {
 }
 
 /// Returns the paint of a name.
-pub fn hue(name: &str) -> Paint {
+pub(crate) fn hue(name: &str) -> Paint {
     if let Some(part) = StepPart::ALL.into_iter().find(|part| part.title() == name) {
         return Paint::of_part(part);
     }

@@ -11,35 +11,35 @@ use trace::{
 };
 
 /// Name and definition of the track of steps.
-pub const STEPS: (&str, &str) =
+pub(crate) const STEPS: (&str, &str) =
     ("Steps", "Steps of this device as in the tables, each from its start to the start of the next.");
 /// Name and definition of the track of the device's activity and of the causes of its idle time.
-pub const PARTS: (&str, &str) = (
+pub(crate) const PARTS: (&str, &str) = (
     "Busy and idle by cause",
     "Activity of the device at each instant. If several overlap, computation takes precedence over communication, and communication over copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
 );
 /// Name and definition of the track of exposed communication.
-pub const EXPOSED: (&str, &str) = (
+pub(crate) const EXPOSED: (&str, &str) = (
     "Exposed communication",
     "Parts of each collective run during which its device computes nothing. All runs are included, so over the whole capture the parts add up to the exposed time in the collectives table.",
 );
 /// Name and definition of the track of instants.
-pub const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events without a duration.");
+pub(crate) const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events without a duration.");
 
 /// Name and definition of the track of memory in use.
-pub const MEMORY: (&str, &str) = (
+pub(crate) const MEMORY: (&str, &str) = (
     "Memory in use",
     "Bytes that the allocator has in use or reserved, after each allocation and release that it reported. The memory page shows the same curve.",
 );
 
 /// Name and definition of the track of a unit's use.
-pub const UNITS: (&str, &str) = (
+pub(crate) const UNITS: (&str, &str) = (
     "Unit use",
     "Use of a unit of the chip at each reading of its hardware counters, in percent of its peak, as in the table of units.",
 );
 
 /// Returns the definition of a derived line or counter.
-pub fn definition(name: &str) -> Option<&'static str> {
+pub(crate) fn definition(name: &str) -> Option<&'static str> {
     let known = [STEPS, PARTS, EXPOSED, INSTANTS, MEMORY, UNITS].into_iter().find(|(title, _)| name.starts_with(title));
     known.map(|(_, definition)| definition)
 }

@@ -42,13 +42,13 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    pub fn new(trace: &Trace) -> Caches {
+    pub(crate) fn new(trace: &Trace) -> Caches {
         let (lanes, stretches) = (Lanes::new(trace.lines.len()), Stretches::new(trace.lines.len(), Limits::USUAL));
         Caches { lanes, stretches, paints: OnceLock::new(), counts: OnceLock::new() }
     }
 
     /// Returns the allocated memory, in bytes.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.lanes.memory_bytes() + self.stretches.memory_bytes()
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub const USUAL: Limits = Limits { of_a_kind: 40, fewest: 1024, most: 1 << 16 };
+    pub(crate) const USUAL: Limits = Limits { of_a_kind: 40, fewest: 1024, most: 1 << 16 };
 }
 
 /// Stretches of all lines of a trace. The stretches of a line are built once.
@@ -79,7 +79,7 @@ pub(super) struct StretchSums<'a> {
 
 impl<'a> StretchSums<'a> {
     /// Returns each kind with the positions of its events, relative to `first`.
-    pub fn places(&self) -> impl Iterator<Item = (usize, &'a [u16])> + use<'a> {
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, &'a [u16])> + use<'a> {
         let mut rest = self.by_kind;
         self.sums.iter().map(move |(kind, sums)| {
             let (own, others) = rest.split_at((sums.count as usize).min(rest.len()));
@@ -91,13 +91,13 @@ impl<'a> StretchSums<'a> {
 
 impl Stretches {
     /// Creates unbuilt stretches for `lines` lines.
-    pub fn new(lines: usize, limits: Limits) -> Stretches {
+    pub(crate) fn new(lines: usize, limits: Limits) -> Stretches {
         Stretches { limits, of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
 
     /// Builds the stretches of some lines, until about `events` events are done. Returns false if all were built
     /// already.
-    pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
+    pub(crate) fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (stretches, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(made, _)| made.get().is_none()) {
             stretches.get_or_init(|| LineStretches::new(trace, of_line, self.limits));
@@ -127,7 +127,7 @@ impl Stretches {
     }
 
     /// Returns the allocated memory, in bytes.
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.of_lines.iter().filter_map(OnceLock::get).map(LineStretches::memory_bytes).sum()
     }
 }

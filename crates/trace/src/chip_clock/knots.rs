@@ -49,7 +49,7 @@ impl Default for Knots {
 impl Knots {
     /// Adds an op that runs from `start` to `end` in event time. `deltas` are event time minus chip time at both ends.
     #[inline]
-    pub fn add(&mut self, [start, end]: [i64; 2], deltas: [i64; 2]) {
+    pub(super) fn add(&mut self, [start, end]: [i64; 2], deltas: [i64; 2]) {
         let [at_start, at_end] = deltas;
         if let Some((held, delta)) = self.held.filter(|&(held, _)| held <= start) {
             self.push(held, delta, 0);
@@ -66,7 +66,7 @@ impl Knots {
     }
 
     /// Ends the list after the last op.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         if let Some((held, delta)) = self.held.take() {
             self.push(held, delta, 0);
         }
@@ -123,22 +123,22 @@ impl Knots {
     }
 
     /// Returns the first and the last event time.
-    pub fn extent(&self) -> Option<(i64, i64)> {
+    pub(super) fn extent(&self) -> Option<(i64, i64)> {
         Some((self.list.first()?.first, self.list.iter().map(|knot| knot.last).max()?))
     }
 
     /// Returns the samples: the start on the chip's clock and event time minus chip time, for ops at regular distances.
-    pub fn samples(&self) -> &[(i64, i64)] {
+    pub(super) fn samples(&self) -> &[(i64, i64)] {
         &self.samples
     }
 
     /// Returns the stretches. They are sorted after [`finish`](Knots::finish).
-    pub fn list(&self) -> &[Knot] {
+    pub(super) fn list(&self) -> &[Knot] {
         &self.list
     }
 
     /// Returns a copy of the stretches, for mapping other events.
-    pub fn sorted(&self) -> Warp {
+    pub(super) fn sorted(&self) -> Warp {
         Warp(self.list.clone())
     }
 }
@@ -160,7 +160,7 @@ pub(crate) struct Warp(pub Vec<Knot>);
 impl Warp {
     /// Returns the chip times of `start` and `end`, the event times of one event. If several ops start at one event
     /// time (because they were squeezed), the event begins with the first of them and ends with the last.
-    pub fn map(&self, start: i64, end: i64) -> (i64, i64) {
+    pub(crate) fn map(&self, start: i64, end: i64) -> (i64, i64) {
         let first = self.0.partition_point(|knot| knot.first < start);
         let is_tie = self.0.get(first).is_some_and(|knot| knot.first == start);
         let mapped_start = self.at(start, if is_tie { first + 1 } else { first });

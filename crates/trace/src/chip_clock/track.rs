@@ -43,7 +43,7 @@ struct Waiting {
 }
 
 impl Track {
-    pub fn new(line: LineId, first: EventId) -> Track {
+    pub(super) fn new(line: LineId, first: EventId) -> Track {
         Track {
             line,
             first,
@@ -59,7 +59,7 @@ impl Track {
     /// Takes the event `id`, with start and duration in event time and in chip time. Returns the time that its row must
     /// hold.
     #[inline]
-    pub fn add(&mut self, events: &mut Events, id: EventId, event: (Ps, Ps), chip: ChipTime) -> (Ps, Ps) {
+    pub(super) fn add(&mut self, events: &mut Events, id: EventId, event: (Ps, Ps), chip: ChipTime) -> (Ps, Ps) {
         let chip = fitting((chip.start, chip.duration.unwrap_or(event.1)));
         if self.latest.is_none() {
             if self.waiting.len() < VOTERS {
@@ -82,7 +82,7 @@ impl Track {
     }
 
     /// Takes an event without a chip time.
-    pub fn add_without(&mut self, events: &mut Events, id: EventId) {
+    pub(super) fn add_without(&mut self, events: &mut Events, id: EventId) {
         if self.latest.is_none() && self.waiting.len() >= VOTERS {
             self.settle_waiting(events);
         }
@@ -95,7 +95,7 @@ impl Track {
     }
 
     /// Decides the clock of the remaining events after all events were taken.
-    pub fn settle(&mut self, events: &mut Events) {
+    pub(super) fn settle(&mut self, events: &mut Events) {
         self.settle_waiting(events);
         self.knots.finish();
     }

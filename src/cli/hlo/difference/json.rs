@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{Compared, Side};
 
 /// Returns the document. Each instruction has its name, place and cost. Unknown numbers are absent.
-pub fn document(compared: &Compared) -> String {
+pub(super) fn document(compared: &Compared) -> String {
     let Compared { a, b, difference } = compared;
     let list = |side: &Side, chosen: &[InstructionIndex]| -> Vec<Value> {
         chosen.iter().map(|&at| instruction(side, at)).collect()

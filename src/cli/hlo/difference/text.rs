@@ -16,7 +16,7 @@ const WIDTH: usize = 90;
 
 /// Returns the numbers of both programs, the differences by scope, and the instructions that differ, largest first. Names in a
 /// damaged file may contain characters that control a terminal.
-pub fn document(compared: &Compared) -> String {
+pub(super) fn document(compared: &Compared) -> String {
     written(compared).lines().map(|line| printable(line) + "\n").collect()
 }
 

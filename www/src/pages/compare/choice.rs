@@ -8,7 +8,7 @@ use crate::state::{Run, State};
 
 /// A chosen run.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Chosen {
+pub(super) struct Chosen {
     /// Original name of the run, which identifies it in the URL.
     pub name: String,
     /// File that the run was read from. The user needs this file to open the run again.
@@ -29,7 +29,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// Returns the label from the user, or the display name of the run.
-    pub fn shown(&self, state: State, run: Option<&Run>) -> String {
+    pub(super) fn shown(&self, state: State, run: Option<&Run>) -> String {
         match run {
             Some(run) if self.called.is_empty() => state.name_of(run.id),
             None if self.called.is_empty() => self.name.clone(),
@@ -40,7 +40,7 @@ impl Chosen {
 
 /// Settings of a comparison.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Choice {
+pub(super) struct Choice {
     /// Runs, or captures of runs, in order.
     pub runs: Vec<Chosen>,
     /// Index of the baseline.
@@ -51,7 +51,7 @@ pub struct Choice {
 
 impl Choice {
     /// Reads the settings from the URL.
-    pub fn read(state: State) -> Choice {
+    pub(super) fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();
         let [names, files, called, batch, seq, watts, dollars, groups] =
@@ -75,7 +75,7 @@ impl Choice {
     }
 
     /// Writes the settings to the URL.
-    pub fn write(&self, state: State) {
+    pub(super) fn write(&self, state: State) {
         let list = |of: fn(&Chosen) -> &str| {
             let all: Vec<&str> = self.runs.iter().map(of).collect();
             if all.iter().all(|text| text.is_empty()) { String::new() } else { all.join("\n") }
@@ -95,7 +95,7 @@ impl Choice {
     }
 
     /// Inserts an open run, with the comparison settings that its report contains.
-    pub fn add(&mut self, at: usize, run: &Run) {
+    pub(super) fn add(&mut self, at: usize, run: &Run) {
         if self.len() >= MOST_RUNS {
             return;
         }
@@ -129,7 +129,7 @@ impl Choice {
     }
 
     /// Moves a run. The same run remains the baseline.
-    pub fn move_run(&mut self, from: usize, to: usize) {
+    pub(super) fn move_run(&mut self, from: usize, to: usize) {
         if from < self.runs.len() && to < self.runs.len() {
             let run = self.runs.remove(from);
             self.runs.insert(to, run);
@@ -144,7 +144,7 @@ impl Choice {
 
     /// Adds a capture to the group of another capture, and moves it next to that capture. If there is no group yet, creates
     /// one with the name `called`.
-    pub fn join(&mut self, from: usize, to: usize, called: &str) {
+    pub(super) fn join(&mut self, from: usize, to: usize, called: &str) {
         let Some(group) = self.runs.get(to).map(|run| run.group.clone()) else { return };
         let group = if group.is_empty() { called.to_owned() } else { group };
         for at in [from, to] {
@@ -158,7 +158,7 @@ impl Choice {
 
     /// Makes each folder a group, if all runs are in folders that contain several captures of one program. Keeps groups
     /// that the user made.
-    pub fn group_folders(&mut self, chosen: &[Option<Run>], left: &[Run]) {
+    pub(super) fn group_folders(&mut self, chosen: &[Option<Run>], left: &[Run]) {
         let Some(chosen) = chosen.iter().cloned().collect::<Option<Vec<Run>>>() else { return };
         let reports: Vec<_> = chosen.iter().chain(left).map(|run| run.report.get_untracked()).collect();
         let folder_of = |file: &str| file.split_once(['/', '\\']).map(|(folder, _)| folder.to_owned());
@@ -189,7 +189,7 @@ impl Choice {
     }
 
     /// Returns the number of runs. The captures in a group are one run.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         let is_first = |(at, run): &(usize, &Chosen)| {
             run.group.is_empty() || !self.runs.iter().take(*at).any(|other| other.group == run.group)
         };
@@ -197,12 +197,12 @@ impl Choice {
     }
 
     /// Makes each capture a separate run.
-    pub fn ungroup(&mut self) {
+    pub(super) fn ungroup(&mut self) {
         self.runs.iter_mut().for_each(|run| run.group.clear());
     }
 
     /// Removes a run.
-    pub fn remove(&mut self, at: usize) {
+    pub(super) fn remove(&mut self, at: usize) {
         if at < self.runs.len() {
             self.runs.remove(at);
             if self.baseline == at {

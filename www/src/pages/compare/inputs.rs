@@ -8,7 +8,7 @@ use crate::model::{self, amount, parse};
 use crate::state::Run;
 
 /// Parses an integer above 0. Returns `None` for other text.
-pub fn whole(text: &str) -> Option<u64> {
+pub(super) fn whole(text: &str) -> Option<u64> {
     parse(text).ok().flatten().filter(|number| *number > 0)
 }
 
@@ -64,7 +64,7 @@ const INPUTS: [Input; 4] = [
 ];
 
 /// Renders the fields of all runs, labelled with the runs' names. The section is open if a field has a value.
-pub fn inputs(choice: &Choice, runs: &[(String, Option<Run>)]) -> AnyView {
+pub(super) fn inputs(choice: &Choice, runs: &[(String, Option<Run>)]) -> AnyView {
     let is_given = choice.runs.iter().any(|run| INPUTS.iter().any(|input| !(input.text)(run).is_empty()));
     let fieldset = |((at, chosen), (called, run)): ((usize, &Chosen), &(String, Option<Run>))| {
         let fields: Vec<AnyView> = INPUTS.iter().map(|input| field(input, at, chosen, run.as_ref())).collect();

@@ -3,29 +3,29 @@
 use crate::Format;
 
 // These generators are included as files, because their packages are not libraries.
-#[allow(dead_code, missing_docs)]
+#[allow(dead_code, missing_docs, unreachable_pub)]
 #[path = "../../../../tests/support"]
 mod tests {
-    pub mod chrome;
-    pub mod gpu;
-    pub mod tpu;
+    pub(super) mod chrome;
+    pub(super) mod gpu;
+    pub(super) mod tpu;
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 #[path = "../../../../xtask/src/bench"]
 mod bench {
-    pub mod generate;
-    pub mod json;
-    pub mod random;
-    pub mod shapes;
-    pub mod xplane;
+    pub(super) mod generate;
+    pub(super) mod json;
+    pub(super) mod random;
+    pub(super) mod shapes;
+    pub(super) mod xplane;
 }
 
 /// Events of a run: one and a half steps.
 const EVENTS: u64 = 400;
 
 /// Returns traces with their format, name and content.
-pub fn traces() -> Vec<(Format, String, Vec<u8>)> {
+pub(super) fn traces() -> Vec<(Format, String, Vec<u8>)> {
     use bench::generate::{Platform, run};
     use bench::{json::JsonSink, shapes, xplane::XplaneSink};
     let mut found = vec![

@@ -3,7 +3,7 @@
 use crate::wire::{bytes, message, number, write};
 
 /// Returns a device memory profile with allocations from `lines` lines of a program.
-pub fn heap_profile(lines: u64) -> Vec<u8> {
+pub(super) fn heap_profile(lines: u64) -> Vec<u8> {
     let texts = [
         "",
         "allocations",
@@ -30,7 +30,7 @@ pub fn heap_profile(lines: u64) -> Vec<u8> {
 
 /// Returns error texts with their names. Some have the wording of the GPU and TPU compilers, and others are repeated and
 /// mixed as in logs.
-pub fn errors() -> [(&'static str, String); 5] {
+pub(super) fn errors() -> [(&'static str, String); 5] {
     [
         ("gpu.log", GPU.to_owned()),
         ("tpu.log", TPU.to_owned()),

@@ -11,7 +11,7 @@ use super::{Kept, promise};
 const MOST_EVENTS: u32 = 40;
 
 /// Looks up the events of a run in the file that they were read from, in chunks of these sizes.
-pub fn read_again(session: &mut Session, run: u32, path: &str, bytes: &[u8], sizes: &[usize]) -> Kept {
+pub(super) fn read_again(session: &mut Session, run: u32, path: &str, bytes: &[u8], sizes: &[usize]) -> Kept {
     let query = Query { top: Some(MOST_EVENTS), ..Query::default() };
     let listed = session.listed_events(run, &Settings::default(), &AreaQuery::default(), &query);
     let Some(Ok((_, events))) = listed else { return Ok(()) };

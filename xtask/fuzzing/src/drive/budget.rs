@@ -34,7 +34,7 @@ fn catalogue() -> &'static Catalogue {
 }
 
 /// Parses a budget file, and each of its lines as a limit of the command line.
-pub fn text(bytes: &[u8]) -> Kept {
+pub(super) fn text(bytes: &[u8]) -> Kept {
     let text = String::from_utf8_lossy(bytes);
     let mut limits = BudgetFile::parse(&text, catalogue()).map(|file| file.limits).unwrap_or_default();
     for line in text.lines().take(MOST_LINES) {
@@ -51,7 +51,7 @@ pub fn text(bytes: &[u8]) -> Kept {
 }
 
 /// Checks limits on the numbers of a profile, with the reference as the baseline.
-pub fn judged(profile: &UnifiedProfile, random: &mut Random) -> Kept {
+pub(super) fn judged(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let numbers = catalogue().numbers();
     let of_path = |_| format!("{} >= 97 % of baseline", random.pick(&numbers));
     let paths: Vec<String> = (0..PATHS).map(of_path).collect();

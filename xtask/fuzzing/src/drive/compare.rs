@@ -8,7 +8,7 @@ use super::{Kept, promise, reference};
 use crate::Random;
 
 /// Compares the profile with the reference and with itself, in every format of a comparison.
-pub fn with_others(profile: &UnifiedProfile, random: &mut Random) -> Kept {
+pub(super) fn with_others(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let mut subjects: Vec<Subject> = [profile, reference(), profile].map(|it| Subject::new(it.clone())).into();
     subjects.truncate(2 + random.below(2));
     let options = Options {

@@ -11,7 +11,7 @@ const PROGRAM: u64 = 5;
 const MOST_OPS: usize = 500;
 
 /// Returns the bytes of an `XSpace` that embeds `module`, an `HloModuleProto`.
-pub fn in_an_xplane(module: &[u8]) -> Vec<u8> {
+pub(super) fn in_an_xplane(module: &[u8]) -> Vec<u8> {
     let read = hlo::read_module(module);
     let module_name = format!("{}({PROGRAM})", read.name());
     let mut metadata = Vec::new();
@@ -43,7 +43,7 @@ pub fn in_an_xplane(module: &[u8]) -> Vec<u8> {
 }
 
 /// Compares a module with itself and with an empty module. Checks that each instruction is in exactly one list.
-pub fn difference(module: &Module) -> Kept {
+pub(super) fn difference(module: &Module) -> Kept {
     let count = module.instructions().len();
     let found = Difference::of(module, module);
     let pairs = found.same + found.changed.len();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Kept;
 
 /// Checks that two ways of computing a result agree.
-pub fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> Kept {
+pub(super) fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> Kept {
     if ours == theirs {
         return Ok(());
     }
@@ -21,7 +21,7 @@ pub fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> Kept {
 
 /// Checks that no number of the value is infinite or NaN. JSON cannot show this, because serde writes null, but the debug
 /// form can.
-pub fn finite<T: Debug>(what: &str, value: &T) -> Kept {
+pub(super) fn finite<T: Debug>(what: &str, value: &T) -> Kept {
     let text = format!("{value:?}");
     let mut in_text = false;
     let mut escaped = false;
@@ -46,7 +46,7 @@ pub fn finite<T: Debug>(what: &str, value: &T) -> Kept {
 }
 
 /// Checks a text for terminals: it must not move the cursor or change the direction of text.
-pub fn plain(what: &str, text: &str) -> Kept {
+pub(super) fn plain(what: &str, text: &str) -> Kept {
     let acts = |c: &char| {
         (c.is_control() && *c != '\n')
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -61,7 +61,7 @@ pub fn plain(what: &str, text: &str) -> Kept {
 }
 
 /// Checks a document for programs: valid JSON in which every number is present.
-pub fn json(what: &str, text: &str, nulls: bool) -> Kept {
+pub(super) fn json(what: &str, text: &str, nulls: bool) -> Kept {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("{what} is not JSON: {error}"))?;
     if nulls {
         return Ok(());
@@ -85,7 +85,7 @@ fn path_of_null(value: &Value) -> Option<String> {
 
 /// Checks that the percentages of a measured report are between 0 and 100. There are two exceptions: rates may exceed a
 /// device's peak rates, and required memory may exceed the memory of the device.
-pub fn shares(what: &str, text: &str) -> Kept {
+pub(super) fn shares(what: &str, text: &str) -> Kept {
     fn outside(key: &str, value: &Value) -> Option<String> {
         match value {
             Value::Number(number) if key.ends_with("percent") || key.ends_with("_pct") => {
@@ -106,7 +106,7 @@ pub fn shares(what: &str, text: &str) -> Kept {
 }
 
 /// Checks that markup stays text on a page. Mutations write markup into names.
-pub fn inert(what: &str, page: &str) -> Kept {
+pub(super) fn inert(what: &str, page: &str) -> Kept {
     match page.find(crate::mutate::MARKUP) {
         Some(at) => {
             let around = String::from_utf8_lossy(&page.as_bytes()[at.saturating_sub(80)..page.len().min(at + 80)]);

@@ -28,7 +28,7 @@ const FILTERS: [&str; 10] = [
 ];
 
 /// Examines everything that is made from a run. `measured` is true if the run has events.
-pub fn examine(session: &mut Session, run: u32, measured: bool, random: &mut Random) -> Kept {
+pub(super) fn examine(session: &mut Session, run: u32, measured: bool, random: &mut Random) -> Kept {
     let settings = Settings::default();
     if session.is_of_lake(run) {
         // The trends of a lake are pages alone: no report describes them.

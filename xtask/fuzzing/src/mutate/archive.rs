@@ -5,7 +5,7 @@ use crate::Random;
 use crate::corpus::pack::{TAR_BLOCK, tar_checksum};
 
 /// Mutates a header or the content of the archive.
-pub fn changed(archive: &[u8], random: &mut Random) -> Vec<u8> {
+pub(super) fn changed(archive: &[u8], random: &mut Random) -> Vec<u8> {
     match archive {
         [0x1f, 0x8b, ..] => gzip(archive, random),
         [b'P', b'K', ..] => zip(archive, random),

@@ -4,7 +4,7 @@ use super::NUMBERS;
 use crate::Random;
 
 /// Mutates one range of the bytes.
-pub fn changed(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
+pub(super) fn changed(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let at = random.below(out.len());
     let end = at + random.size(12).min(out.len() - at);

@@ -23,7 +23,7 @@ struct Token {
 }
 
 /// Mutates one token or value of the text. Compressed text is unpacked and compressed again.
-pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
+pub(super) fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     if let Some(packed) = repacked(text, |plain| changed(plain, random)) {
         return packed;
     }

@@ -8,7 +8,7 @@ use crate::wire::{self, Field, Value};
 const MOST_DEPTH: usize = 12;
 
 /// Mutates one field of the message. If the bytes are not a message, mutates single bytes.
-pub fn changed(message: &[u8], random: &mut Random) -> Vec<u8> {
+pub(super) fn changed(message: &[u8], random: &mut Random) -> Vec<u8> {
     // Wrong lengths and truncated fields cannot be produced field by field.
     if random.once_in(12) {
         return bytes::changed(message, message, random);

@@ -4,7 +4,7 @@ use super::{bytes, hostile_text};
 use crate::Random;
 
 /// Mutates one line or word of the text.
-pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
+pub(super) fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(text) else { return bytes::changed(text, text, random) };
     if text.is_empty() {
         return hostile_text(random).into_bytes();

@@ -23,11 +23,11 @@ enum Role<'a> {
 }
 
 /// Name and arguments of an op of a pair.
-pub type PairOp = (StrId, ArgsId);
+pub(crate) type PairOp = (StrId, ArgsId);
 
 /// Calls `found(starting op, waiting op, interval)` for every pair of `device`. Takes time linear in the number of ops,
 /// because each distinct op is examined once.
-pub fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairOp, PairOp, Interval)) {
+pub(crate) fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairOp, PairOp, Interval)) {
     let mut roles: FxHashMap<PairOp, Role<'_>> = FxHashMap::default();
     let mut started: FxHashMap<&str, (PairOp, Ps)> = FxHashMap::default();
     in_blocks(&device.ops, |&id| {
@@ -58,7 +58,7 @@ pub enum PairRole {
 
 /// Returns the role of an op in a pair. Reads it from the expression, or from the name (`copy-start.3`) if there is no
 /// expression.
-pub fn pair_role(trace: &Trace, name: StrId, args: ArgsId) -> Option<PairRole> {
+pub(crate) fn pair_role(trace: &Trace, name: StrId, args: ArgsId) -> Option<PairRole> {
     match role_of(trace, name, args) {
         Role::Starts(_) => Some(PairRole::Starts),
         Role::WaitsFor(_) => Some(PairRole::Waits),

@@ -9,7 +9,7 @@ pub(crate) mod copy_space;
 mod op_part;
 
 use self::async_pairs::for_each_pair;
-pub use self::op_part::OpParts;
+pub(crate) use self::op_part::OpParts;
 use crate::device::devices::{Device, Devices, interval};
 use crate::device::per_line::PerLine;
 use crate::device::self_time::for_each_self_interval;

@@ -9,7 +9,7 @@ use crate::step::step_part::StepPart;
 use trace::{ArgsId, StrId, Trace};
 
 /// Finds the parts of many ops. Each category and each distinct copy of a TPU is examined once.
-pub struct OpParts<'a> {
+pub(crate) struct OpParts<'a> {
     trace: &'a Trace,
     categories: Categorizer<'a>,
     of_category: Vec<Option<OfCategory>>,
@@ -26,17 +26,17 @@ enum OfCategory {
 
 impl<'a> OpParts<'a> {
     /// Creates a finder for the ops of `devices`.
-    pub fn of_devices(trace: &'a Trace, devices: &Devices) -> OpParts<'a> {
+    pub(crate) fn of_devices(trace: &'a Trace, devices: &Devices) -> OpParts<'a> {
         OpParts::new(trace, Categorizer::new(trace, &devices.recognised))
     }
 
     /// Creates a finder for ops whose categories are already known.
-    pub fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
+    pub(crate) fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }
 
     /// Returns the part of a step to which the op `name` with `args` belongs.
-    pub fn of(&mut self, name: StrId, args: ArgsId) -> StepPart {
+    pub(crate) fn of(&mut self, name: StrId, args: ArgsId) -> StepPart {
         let category = self.categories.of(name, args);
         match self.of_category(category) {
             OfCategory::Is(part) => part,
@@ -48,7 +48,7 @@ impl<'a> OpParts<'a> {
     }
 
     /// Returns true if one of the examined ops waits for the work of another op.
-    pub fn has_waits(&self) -> bool {
+    pub(crate) fn has_waits(&self) -> bool {
         self.categories.names().any(|name| name.ends_with("-done"))
     }
 

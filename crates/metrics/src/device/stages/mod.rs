@@ -62,7 +62,7 @@ pub(crate) struct Stages {
 
 impl Stages {
     /// Returns the stages of a capture, or `None` if it shows no pipeline.
-    pub fn find(trace: &Trace, devices: &Devices) -> Option<Stages> {
+    pub(crate) fn find(trace: &Trace, devices: &Devices) -> Option<Stages> {
         if devices.used.len() < 2 {
             return None;
         }
@@ -74,13 +74,13 @@ impl Stages {
     }
 
     /// Returns the programs that the first stage runs, in order.
-    pub fn sequence(&self) -> Vec<Program> {
+    pub(crate) fn sequence(&self) -> Vec<Program> {
         self.stages.first().into_iter().flat_map(|stage| &stage.runs).map(|run| run.program).collect()
     }
 
     /// Returns the index of the first run of each step on the first stage, and of the first run after the last step.
     /// Returns `None` if the first stage runs a single program, whose order does not show the steps.
-    pub fn bounds(&self) -> Option<Vec<usize>> {
+    pub(crate) fn bounds(&self) -> Option<Vec<usize>> {
         let sequence = self.sequence();
         let period = period(&sequence);
         (period > 1).then(|| (0..=sequence.len() / period).map(|step| step * period).collect())
@@ -89,7 +89,7 @@ impl Stages {
     /// Returns the step of each run of a device. `bounds` is the result of [`Stages::bounds`]. If `is_even`, a device
     /// with a multiple of the number of steps has the same number of runs in each step. The step of a run after the
     /// last step is the number of steps.
-    pub fn steps_of_runs(&self, device: u32, bounds: &[usize], is_even: bool) -> Vec<(usize, ProgramRun)> {
+    pub(crate) fn steps_of_runs(&self, device: u32, bounds: &[usize], is_even: bool) -> Vec<(usize, ProgramRun)> {
         let runs = self.all.get(device as usize).map(Vec::as_slice).unwrap_or_default();
         let first = self.stages.first().map(|stage| stage.runs.as_slice()).unwrap_or_default();
         let starts: Vec<Ps> =

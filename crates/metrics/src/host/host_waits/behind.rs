@@ -53,7 +53,7 @@ impl Behind {
     /// Finds the spans of a host. The threads `feeding` feed devices. `working` is the time when they work in user
     /// ranges. Takes time linear in the events of the threads: the first pass finds the names with the most time, and
     /// the second pass finds the times of these names.
-    pub fn new(trace: &Trace, devices: &Devices, host: u16, feeding: &[usize], working: &IntervalSet) -> Behind {
+    pub(super) fn new(trace: &Trace, devices: &Devices, host: u16, feeding: &[usize], working: &IntervalSet) -> Behind {
         let mut idle = IntervalSet::default();
         for device in devices.used.iter().filter(|device| device.host == host) {
             let window = IntervalSet::union_of([devices.capture.unwrap_or(device.span)]);
@@ -106,7 +106,7 @@ impl Behind {
 
     /// Adds the activity of the threads in the idle time of a device. `all` is the time in user ranges, and `working`
     /// is the time in user ranges that do not wait.
-    pub fn add_to(&self, waits: &mut HostWaits, idle: &IntervalSet, all: &IntervalSet, working: &IntervalSet) {
+    pub(super) fn add_to(&self, waits: &mut HostWaits, idle: &IntervalSet, all: &IntervalSet, working: &IntervalSet) {
         let (outside, unexplained) = (idle.difference(all), idle.difference(working));
         for span in &self.spans {
             let within = if span.outside_only { &outside } else { &unexplained };

@@ -35,7 +35,7 @@ pub struct RangeCall {
 
 /// Calls of another thread while a range waits for a lock.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OtherThread {
+pub(crate) struct OtherThread {
     /// Name of the thread. Empty for a thread that Python started, because the trace does not name it.
     pub thread: String,
     /// User functions, and the last call inside them, from the outermost.
@@ -45,7 +45,7 @@ pub struct OtherThread {
 impl HostRanges {
     /// Describes the first ranges, which have the most time. Adds the calls inside these ranges while the devices are
     /// idle in `windows`.
-    pub fn add_calls(&self, trace: &Trace, devices: &Devices, windows: &[IntervalSet], ranges: &mut [WaitedIn]) {
+    pub(crate) fn add_calls(&self, trace: &Trace, devices: &Devices, windows: &[IntervalSet], ranges: &mut [WaitedIn]) {
         let idle: Vec<IntervalSet> = self.hosts.iter().map(|host| idle_of(host, devices, windows)).collect();
         for range in ranges.iter_mut().take(MOST_RANGES) {
             let hosts = self.hosts.iter().zip(&idle);

@@ -69,7 +69,7 @@ struct Reader<'a> {
 
 impl Events {
     /// Reads the pipelines of all hosts. Returns `None` if there are none.
-    pub fn new(trace: &Trace, devices: &Devices, window: &impl Fn(u16) -> Interval) -> Option<Events> {
+    pub(super) fn new(trace: &Trace, devices: &Devices, window: &impl Fn(u16) -> Interval) -> Option<Events> {
         let feeding = feeding(trace, devices);
         let meanings = meanings(trace, &feeding)?;
         let mut has_ops = vec![false; trace.lines.len()];

@@ -20,7 +20,7 @@ mod events;
 mod section;
 
 pub use category::InputCategory;
-pub use section::section;
+pub(crate) use section::section;
 
 use std::collections::BTreeMap;
 

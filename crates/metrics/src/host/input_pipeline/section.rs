@@ -11,7 +11,7 @@ use trace::{IntervalSet, Trace};
 const MOST_OPS: usize = 50;
 
 /// Builds the section.
-pub fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipeline {
+pub(crate) fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipeline {
     let held: Ps = found.hosts.iter().map(|host| host.held.length()).sum();
     let window: Ps = found.hosts.iter().map(|host| host.window.length()).sum();
     let limit = found.limit.and_then(|at| found.ops.get(at));

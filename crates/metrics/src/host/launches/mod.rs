@@ -19,9 +19,10 @@ mod queue;
 mod section;
 mod statistics;
 
-pub use index::{Call, CallIndex, Scope};
-pub use queue::Queue;
-pub use section::section;
+pub use index::Call;
+pub(crate) use index::{CallIndex, Scope};
+pub(crate) use queue::Queue;
+pub(crate) use section::section;
 pub use statistics::LaunchStatistics;
 
 use rustc_hash::FxHashMap;
@@ -157,7 +158,7 @@ impl Launches {
 }
 
 /// Returns the launch calls of a trace, indexed by the number that its platform assigns to calls.
-pub fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
+pub(crate) fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
     match devices.platform {
         Some(Platform::Gpu) => CallIndex::by_correlation(trace),
         Some(Platform::Tpu) => CallIndex::by_run(trace),
@@ -166,7 +167,7 @@ pub fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
 }
 
 /// Returns the scope in which the number of an op of this device is unique.
-pub fn scope_of(device: &Device) -> Scope {
+pub(crate) fn scope_of(device: &Device) -> Scope {
     Scope { host: device.host, device: (device.platform == Platform::Tpu).then_some(device.ordinal) }
 }
 

@@ -14,7 +14,7 @@ use base::{Ps, sort};
 use trace::{EventColumn, LineKind, Platform, Trace, in_blocks};
 
 /// Queue length at which CUDA blocks the calling thread. HTA uses the same limit.
-pub const QUEUE_LIMIT: u32 = 1024;
+pub(super) const QUEUE_LIMIT: u32 = 1024;
 
 /// The queue of one stream.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use trace::Trace;
 const TOP: usize = 50;
 
 /// Builds the section. Returns `None` if no launch was found.
-pub fn section(trace: &Trace, devices: &Devices, launches: &Launches) -> Option<LaunchSection> {
+pub(crate) fn section(trace: &Trace, devices: &Devices, launches: &Launches) -> Option<LaunchSection> {
     let total = &launches.total;
     let mut queues: Vec<&Queue> = launches.queues.iter().collect();
     sort::sort_by(&mut queues, |a, b| b.max.cmp(&a.max));

@@ -4,10 +4,10 @@ use crate::common::histogram::Histogram;
 use base::Ps;
 
 /// Duration above which a call is a runtime outlier. The kernel of such a call is not counted as short (as in HTA).
-pub const RUNTIME_CUTOFF: Ps = Ps::new(50_000_000);
+pub(super) const RUNTIME_CUTOFF: Ps = Ps::new(50_000_000);
 
 /// Delay above which a launch is a launch delay outlier (as in HTA).
-pub const LAUNCH_DELAY_CUTOFF: Ps = Ps::new(100_000_000);
+pub(super) const LAUNCH_DELAY_CUTOFF: Ps = Ps::new(100_000_000);
 
 /// Counts, times and distributions of a set of launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -27,14 +27,14 @@ pub(super) struct PartOfRun {
 }
 
 impl<'a> Inside<'a> {
-    pub fn new(device: &Device, window: &'a IntervalSet, time: Option<&DeviceTime>) -> Inside<'a> {
+    pub(super) fn new(device: &Device, window: &'a IntervalSet, time: Option<&DeviceTime>) -> Inside<'a> {
         let window = Some(window).filter(|window| !holds(window, device.span));
         let compute = time.and_then(DeviceTime::compute).cloned().unwrap_or_default();
         Inside { compute: window.map_or(compute.clone(), |window| compute.intersection(window)), window }
     }
 
     /// Returns the part of a run at this time, or `None` if no part is inside the window.
-    pub fn part(&self, run: Interval) -> Option<PartOfRun> {
+    pub(super) fn part(&self, run: Interval) -> Option<PartOfRun> {
         let hidden = self.compute.length_within(run);
         let Some(window) = self.window else {
             return Some(PartOfRun { time: run.length(), exposed: run.length() - hidden, counts: true, missing: 0 });

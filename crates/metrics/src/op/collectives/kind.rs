@@ -15,11 +15,11 @@ const KINDS: [(&str, &str); 10] = [
 ];
 
 /// Kind and category of a kernel whose name does not reveal the collective.
-pub const UNKNOWN: &str = "collective";
+pub(super) const UNKNOWN: &str = "collective";
 
 /// Returns the kind that the name of an instruction or category contains: `all-reduce` for `all-reduce-start.3` and
 /// `all_reduce.1`.
-pub fn of_instruction(name: &str) -> Option<&'static str> {
+pub(super) fn of_instruction(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "-");
     KINDS.iter().map(|kind| kind.0).find(|kind| name.contains(kind))
 }
@@ -37,14 +37,14 @@ const TORCH_KINDS: [(&str, &str); 7] = [
 
 /// Returns the kind for PyTorch's name of a collective: `all-gather` for `_allgather_base`. PyTorch's name is more
 /// specific than the kernel's name, which is `SendRecv` for an all-to-all.
-pub fn of_torch(name: &str) -> Option<&'static str> {
+pub(super) fn of_torch(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "");
     TORCH_KINDS.iter().find(|(torch, _)| name.contains(torch)).map(|&(_, kind)| kind)
 }
 
 /// The parts of the name of an NCCL or RCCL kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NcclName<'n> {
+pub(super) struct NcclName<'n> {
     /// Kind of the collective.
     pub kind: &'static str,
     /// Type of the elements (`bf16`).
@@ -56,7 +56,7 @@ pub struct NcclName<'n> {
 }
 
 /// Parses `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(...)` and its older forms. Returns `None` for other kernels.
-pub fn nccl(name: &str) -> Option<NcclName<'_>> {
+pub(super) fn nccl(name: &str) -> Option<NcclName<'_>> {
     let start = name.find("nccl").or_else(|| name.find("rccl"))?;
     let name = name.get(start..)?.split('(').next()?;
     let words: Vec<&str> = name.split('_').collect();
@@ -77,7 +77,7 @@ pub fn nccl(name: &str) -> Option<NcclName<'_>> {
 /// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, as `nccl-tests` defines it: the number of
 /// bytes that each link carries for every byte of the result (all-gather) or of the operand (other kinds). `None` if the
 /// group's size is unknown or zero.
-pub fn bus_factor(kind: &str, size: Option<u32>) -> Option<f64> {
+pub(crate) fn bus_factor(kind: &str, size: Option<u32>) -> Option<f64> {
     let n = f64::from(size.unwrap_or(0));
     match kind {
         "all-reduce" if n > 1.0 => Some(2.0 * (n - 1.0) / n),

@@ -66,7 +66,7 @@ pub(super) struct Numbering {
 }
 
 impl Numbering {
-    pub fn new(trace: &Trace, devices: &Devices) -> Numbering {
+    pub(super) fn new(trace: &Trace, devices: &Devices) -> Numbering {
         let stated: Vec<Option<u32>> = devices.used.iter().map(|device| stated_id(trace, device.plane)).collect();
         let distinct: FxHashSet<u32> = stated.iter().flatten().copied().collect();
         let (ids, most) = if distinct.len() == devices.used.len() {
@@ -81,12 +81,12 @@ impl Numbering {
     }
 
     /// Returns the platform of the devices.
-    pub fn platform(&self) -> Option<Platform> {
+    pub(super) fn platform(&self) -> Option<Platform> {
         self.platform
     }
 
     /// Returns the members of an instruction. `assigned` is the device assignment of its module, empty if unknown.
-    pub fn members(&self, assigned: &[u32], message: &Message) -> Members {
+    pub(super) fn members(&self, assigned: &[u32], message: &Message) -> Members {
         let named: FxHashSet<u32> = match &message.groups {
             _ if !assigned.is_empty() => assigned.iter().copied().collect(),
             Some(groups) => groups.iter().flatten().copied().collect(),

@@ -31,15 +31,15 @@ mod waits;
 #[cfg(test)]
 mod tests;
 
-pub use apart::Apart;
+pub(crate) use apart::Apart;
 pub use exposed::exposed_communication;
-pub use kind::bus_factor;
-pub use matrix::Matrix;
-pub use members::Members;
+pub(crate) use kind::bus_factor;
+pub(crate) use matrix::Matrix;
+pub(crate) use members::Members;
 pub(crate) use members::stated_id;
-pub use message::Message;
+pub(crate) use message::Message;
 pub(crate) use message::shapes_bytes;
-pub use section::section;
+pub(crate) use section::section;
 pub use waits::GroupRun;
 
 use inside::Inside;

@@ -39,12 +39,12 @@ pub(super) struct Runs<'t> {
 }
 
 impl<'t> Runs<'t> {
-    pub fn new(trace: &'t Trace, devices: &'t Devices) -> Runs<'t> {
+    pub(super) fn new(trace: &'t Trace, devices: &'t Devices) -> Runs<'t> {
         Runs { categories: Categorizer::new(trace, &devices.recognised), roles: FxHashMap::default() }
     }
 
     /// Calls `visit` with each run of a device, in the order of their ends.
-    pub fn for_each(&mut self, trace: &'t Trace, device: &Device, mut visit: impl FnMut(SeenRun)) {
+    pub(super) fn for_each(&mut self, trace: &'t Trace, device: &Device, mut visit: impl FnMut(SeenRun)) {
         let (categories, roles) = (&mut self.categories, &mut self.roles);
         let mut started: FxHashMap<&str, (StrId, ArgsId, Ps)> = FxHashMap::default();
         in_blocks(&device.ops, |&id| {

@@ -10,7 +10,7 @@ use trace::Trace;
 const TOP_OPS: usize = 50;
 
 /// Builds the section. Returns `None` if there is no communication.
-pub fn section(trace: &Trace, devices: &Devices, all: &Collectives) -> Option<Communication> {
+pub(crate) fn section(trace: &Trace, devices: &Devices, all: &Collectives) -> Option<Communication> {
     if all.runs.is_empty() && all.apart.is_empty() {
         return None;
     }

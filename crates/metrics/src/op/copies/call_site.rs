@@ -21,7 +21,7 @@ pub(super) struct CallSites {
 
 impl CallSites {
     /// Finds the sites of `wanted`, which must be in ascending order. Reads only the threads of these calls.
-    pub fn new(trace: &Trace, devices: &Devices, wanted: &[EventId]) -> CallSites {
+    pub(super) fn new(trace: &Trace, devices: &Devices, wanted: &[EventId]) -> CallSites {
         let mut has_calls = vec![false; trace.lines.len()];
         for event in wanted.iter().filter_map(|&id| trace.events.get(id)) {
             if let Some(flag) = has_calls.get_mut(event.line.index()) {
@@ -55,7 +55,7 @@ impl CallSites {
     }
 
     /// Returns the name of the span around a call.
-    pub fn site(&self, call: EventId) -> Option<StrId> {
+    pub(super) fn site(&self, call: EventId) -> Option<StrId> {
         self.sites.get(&call).copied()
     }
 }

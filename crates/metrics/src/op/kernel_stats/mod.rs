@@ -7,14 +7,14 @@
 
 mod columns;
 mod data_type;
-pub mod demangle;
-pub mod details;
+pub(crate) mod demangle;
+pub(crate) mod details;
 mod resolve;
 mod section;
 
 pub use columns::KernelColumns;
-pub use details::LaunchShape;
-pub use section::section;
+pub(crate) use details::LaunchShape;
+pub(crate) use section::section;
 
 use std::sync::Arc;
 

@@ -69,7 +69,7 @@ pub(super) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub fn new(trace: &'a Trace, devices: &Devices, modules: &'a Modules) -> Resolver<'a> {
+    pub(super) fn new(trace: &'a Trace, devices: &Devices, modules: &'a Modules) -> Resolver<'a> {
         Resolver {
             trace,
             modules,
@@ -82,7 +82,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the kernel's row, with its occurrences still empty, and the class of its launch shape.
-    pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
+    pub(super) fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
         let in_graph = args.is_in_graph();
         let op = Op::of(self.trace, &mut self.texts, &args);

@@ -10,7 +10,7 @@ use trace::{Platform, Trace};
 const TOP: usize = 50;
 
 /// Builds the section. Returns `None` if nothing ran.
-pub fn section(trace: &Trace, stats: &KernelStats) -> Option<KernelStatistics> {
+pub(crate) fn section(trace: &Trace, stats: &KernelStats) -> Option<KernelStatistics> {
     let all = stats.all.as_ref()?;
     let matrix = stats.matrix.time.as_us();
     let on_gpu = stats.platform == Some(Platform::Gpu);

@@ -5,7 +5,7 @@ use crate::common::statistics::median;
 use base::Ps;
 
 /// Minimum number of layers with the same work for a comparison.
-pub const FEWEST: usize = 4;
+pub(super) const FEWEST: usize = 4;
 
 /// Layers that a merged layer stands for.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ mod section;
 mod tests;
 
 pub use members::Members;
-pub use section::section;
+pub(crate) use section::section;
 
 use rustc_hash::FxHashMap;
 
@@ -176,7 +176,7 @@ pub struct Layers {
 }
 
 /// Function that returns the limiting resource of an op.
-pub type BoundOf<'b> = &'b dyn Fn(&Op) -> Option<&'static str>;
+pub(crate) type BoundOf<'b> = &'b dyn Fn(&Op) -> Option<&'static str>;
 
 impl Layers {
     /// Groups the ops of a run.

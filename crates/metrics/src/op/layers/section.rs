@@ -11,7 +11,7 @@ const LEAST_PERCENT: f64 = 0.5;
 const MOST: usize = 100;
 
 /// Builds the section from the [merged layers](super::LayerGrouping::Layer). Returns `None` if no op has a framework path.
-pub fn section(ops: &Ops, layers: &Layers) -> Option<report::Layers> {
+pub(crate) fn section(ops: &Ops, layers: &Layers) -> Option<report::Layers> {
     let run = layers.rows.first()?;
     let named = |layer: &Layer| layer.depth == 2 && layer.name != NO_PATH;
     if !layers.rows.iter().any(named) {

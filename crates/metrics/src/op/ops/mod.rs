@@ -23,7 +23,7 @@ mod section;
 pub(crate) mod shapes;
 mod tally;
 mod text;
-pub mod tree;
+pub(crate) mod tree;
 mod tree_columns;
 
 #[cfg(test)]
@@ -31,14 +31,16 @@ mod tests;
 
 pub use columns::{OpColumns, OpText};
 pub use coverage::Coverage;
-pub use custom_call::CustomCall;
-pub use grouping::{Grouping, Groups};
-pub use section::section;
-pub use tally::{Tallies, Tally};
+pub(crate) use custom_call::CustomCall;
+pub use grouping::Grouping;
+pub(crate) use grouping::Groups;
+pub(crate) use section::section;
+pub use tally::Tallies;
+pub(crate) use tally::Tally;
 pub use text::{Text, Texts};
 pub use tree_columns::{NodeText, TreeColumns};
 
-pub use crate::device::device_time::async_pairs::PairRole;
+pub(crate) use crate::device::device_time::async_pairs::PairRole;
 use crate::device::devices::{Device, Devices};
 use crate::op::categories::OpFamily;
 use base::Ps;

@@ -24,7 +24,11 @@ fn largest(operands: Vec<String>) -> Vec<String> {
 }
 
 /// Builds the section. Returns `None` if no op ran. `bound_by` returns the limiting resource of an op.
-pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'static str>) -> Option<OpStatistics> {
+pub(crate) fn section(
+    trace: &Trace,
+    ops: &Ops,
+    bound_by: &dyn Fn(&Op) -> Option<&'static str>,
+) -> Option<OpStatistics> {
     if ops.rows.is_empty() {
         return None;
     }

@@ -94,7 +94,7 @@ pub struct OpTree {
 
 /// Function that returns the time that an op would need at the peaks, as a share of its actual time, from 0 to 1.
 /// `None` if unknown.
-pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
+pub(crate) type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl OpTree {
     /// Builds the tree of all groups and ops, with the time during which devices ran nothing. The wasted time of an op is `self

@@ -49,7 +49,7 @@ pub(super) struct Causes {
 
 impl Causes {
     /// Finds the causes for `device`. `host` has the activities of its host.
-    pub fn new(trace: &Trace, devices: &Devices, device: &Device, host: Option<&HostTime>) -> Causes {
+    pub(super) fn new(trace: &Trace, devices: &Devices, device: &Device, host: Option<&HostTime>) -> Causes {
         let barrier = barriers(trace, devices, device);
         let compile =
             host.and_then(|host| host.role(HostRole::Compile)).map(|set| device.set_from_host(set)).unwrap_or_default();
@@ -62,12 +62,12 @@ impl Causes {
     }
 
     /// Returns true if no gap can have one of these causes.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.barrier.is_empty() && self.compile.is_empty() && self.input.is_empty()
     }
 
     /// Adds the causes of the part of `gap` that is inside `window`.
-    pub fn add(&self, parts: &mut Parts, gap: Interval, launch: Launch, window: Interval) {
+    pub(super) fn add(&self, parts: &mut Parts, gap: Interval, launch: Launch, window: Interval) {
         let Some(inside) = gap.clip(window) else { return };
         let unlaunched = match launch {
             Launch::Unknown => inside,
@@ -135,13 +135,13 @@ pub(super) struct Gaps<'a> {
 }
 
 impl<'a> Gaps<'a> {
-    pub fn new(device: &'a Device, launches: DeviceLaunches<'a>, causes: Causes) -> Gaps<'a> {
+    pub(super) fn new(device: &'a Device, launches: DeviceLaunches<'a>, causes: Causes) -> Gaps<'a> {
         let unexplained = launches.is_empty() && causes.is_empty();
         Gaps { busy: device.busy.parts(), launches, causes, unexplained, next: 0, last: None }
     }
 
     /// Adds the causes of all idle time inside `window`. `idle` is its length.
-    pub fn add(&mut self, parts: &mut Parts, window: Interval, idle: Ps) {
+    pub(super) fn add(&mut self, parts: &mut Parts, window: Interval, idle: Ps) {
         if self.unexplained || idle == Ps::ZERO {
             parts.add(StepPart::OtherIdle, idle);
             return;

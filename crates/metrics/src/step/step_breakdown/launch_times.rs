@@ -35,7 +35,12 @@ pub(super) struct DeviceLaunches<'a> {
 
 impl<'a> DeviceLaunches<'a> {
     /// Finds the launches of `device`. `calls` launched its ops.
-    pub fn new(trace: &'a Trace, devices: &'a Devices, device: &'a Device, calls: &'a CallIndex) -> DeviceLaunches<'a> {
+    pub(super) fn new(
+        trace: &'a Trace,
+        devices: &'a Devices,
+        device: &'a Device,
+        calls: &'a CallIndex,
+    ) -> DeviceLaunches<'a> {
         let mut programs: Vec<(Ps, Option<i64>)> = devices
             .by_line
             .events_of(trace, device.plane, LineKind::Modules)
@@ -49,12 +54,12 @@ impl<'a> DeviceLaunches<'a> {
     }
 
     /// Returns true if no launch is known.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
     /// Returns the launch of the op that ended `gap`. This is fast if gaps are requested in order.
-    pub fn after(&mut self, gap: Interval) -> Launch {
+    pub(super) fn after(&mut self, gap: Interval) -> Launch {
         if gap.end < self.asked {
             (self.op, self.program) = (0, 0);
         }

@@ -29,7 +29,7 @@ const LEAST_STALL: f64 = 0.05;
 /// Measures the hosts' activity during the idle time of the counted steps, or of the window if no step is counted. Also sets
 /// the host range of each stalled step in `steps`. Returns `None` if there are no host threads, or if the devices are hardly
 /// ever idle. `captured` are the devices over the whole capture.
-pub fn meanwhile(
+pub(super) fn meanwhile(
     trace: &Trace,
     breakdown: &Breakdown,
     captured: &Devices,

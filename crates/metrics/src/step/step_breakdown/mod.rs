@@ -22,7 +22,7 @@ pub use mean::MeanPart;
 pub use meanwhile::{WithoutInput, without_input};
 pub(crate) use pass_gaps::{PassGap, PassGaps};
 
-pub use section::{parts_of, section};
+pub(crate) use section::{parts_of, section};
 
 use std::collections::BTreeMap;
 

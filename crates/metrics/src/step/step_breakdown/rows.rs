@@ -65,7 +65,7 @@ pub(super) struct RowSource<'a> {
 impl RowSource<'_> {
     /// Measures the rows. Takes time linear in the number of ops, launches and rows if windows do not overlap. The
     /// windows of steps never overlap.
-    pub fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
+    pub(super) fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
         // In unusual traces, the steps may not begin in order, but gaps must be processed in order of time.
         let mut order: Vec<usize> = (0..rows.len()).collect();
         sort::sort_by_key(&mut order, |&row| rows.get(row).map(|row| row.start));

@@ -14,7 +14,7 @@ const MOST_STEPS: usize = 1000;
 
 /// Builds the section. Returns `None` if nothing ran. `captured` are the devices over the whole capture, and `devices`
 /// are the devices inside the window.
-pub fn section(
+pub(crate) fn section(
     trace: &Trace,
     breakdown: &Breakdown,
     captured: &Devices,
@@ -47,7 +47,7 @@ pub fn section(
 }
 
 /// Returns the parts that the run measures.
-pub fn parts_of(breakdown: &Breakdown, mean: &MeanPart) -> StepParts {
+pub(crate) fn parts_of(breakdown: &Breakdown, mean: &MeanPart) -> StepParts {
     let measured = |part| breakdown.measures(part).then(|| mean.part_us(part));
     StepParts {
         compute_us: mean.part_us(StepPart::Compute),

@@ -23,7 +23,7 @@ use trace::{Platform, StrId, Trace, in_blocks};
 const MOST_KERNELS: usize = 200;
 
 /// Builds the section. Returns `None` if no op ran in the window.
-pub fn section(
+pub(crate) fn section(
     trace: &Trace,
     devices: &Devices,
     tallies: &Tallies,

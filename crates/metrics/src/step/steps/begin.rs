@@ -87,7 +87,7 @@ pub(super) struct Compiled {
 
 impl Compiled {
     /// Converts the compilation to the device's clock.
-    pub fn on_device(self, device: &Device) -> Compiled {
+    pub(super) fn on_device(self, device: &Device) -> Compiled {
         Compiled { compiling: device.interval_from_host(self.compiling), begins: device.time_from_host(self.begins) }
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Graphs {
 
 impl Graphs {
     /// Finds the graph launches. Finds none if the devices are not GPUs.
-    pub fn find(trace: &Trace, devices: &Devices) -> Graphs {
+    pub(super) fn find(trace: &Trace, devices: &Devices) -> Graphs {
         if devices.platform != Some(Platform::Gpu) {
             return Graphs::default();
         }
@@ -41,12 +41,12 @@ impl Graphs {
     }
 
     /// Returns true if the trace contains no graph launch.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.of_args.is_empty() && self.calls.is_empty()
     }
 
     /// Returns the launches of one device.
-    pub fn of_device<'a>(&'a self, trace: &'a Trace, device: &Device) -> OfDevice<'a> {
+    pub(super) fn of_device<'a>(&'a self, trace: &'a Trace, device: &Device) -> OfDevice<'a> {
         OfDevice { graphs: self, trace, host: device.host, seen: FxHashSet::default() }
     }
 }
@@ -84,7 +84,7 @@ pub(super) struct OfDevice<'a> {
 impl OfDevice<'_> {
     /// Returns `None` for an op that no graph launched. For other ops, returns true if the op is the first requested op of
     /// its launch.
-    pub fn first_of_launch(&mut self, id: EventId, op: &Event) -> Option<bool> {
+    pub(super) fn first_of_launch(&mut self, id: EventId, op: &Event) -> Option<bool> {
         if self.graphs.is_empty() {
             return None;
         }

@@ -61,12 +61,12 @@ pub(super) struct Owners {
 
 impl Owners {
     /// Creates owners without any assignment.
-    pub fn new(trace: &Trace) -> Owners {
+    pub(super) fn new(trace: &Trace) -> Owners {
         Owners { step_of: vec![0; trace.events.len()] }
     }
 
     /// Assigns an event to a step.
-    pub fn set(&mut self, id: EventId, step: u32) {
+    pub(super) fn set(&mut self, id: EventId, step: u32) {
         if let Some(slot) = self.step_of.get_mut(id.get() as usize) {
             *slot = step.saturating_add(1);
         }
@@ -77,7 +77,7 @@ impl Owners {
     }
 
     /// Returns the marks of every device in use. `None` if fewer than half of the `count` steps have an op.
-    pub fn marks(&self, trace: &Trace, devices: &Devices, count: usize) -> Option<Aligned> {
+    pub(super) fn marks(&self, trace: &Trace, devices: &Devices, count: usize) -> Option<Aligned> {
         let marks: Aligned = devices.used.iter().map(|device| self.marks_of(trace, device, count)).collect();
         let tied =
             (0..count).filter(|&step| marks.iter().any(|row| row.get(step).is_some_and(Option::is_some))).count();
@@ -152,7 +152,7 @@ impl Owners {
 
     /// Sets the launched ops in the windows of a device. `marks` come from [`Owners::marks`]. Returns the number of ops
     /// that were assigned to a step only by their time.
-    pub fn note(
+    pub(super) fn note(
         &self,
         trace: &Trace,
         device: &Device,

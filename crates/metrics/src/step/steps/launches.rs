@@ -160,7 +160,7 @@ impl Starts {
 
     /// Returns the step that began last before `time`. Returns `None` before the first annotation and after the end of the last
     /// annotation.
-    pub fn step_at(&self, time: Ps) -> Option<u32> {
+    pub(super) fn step_at(&self, time: Ps) -> Option<u32> {
         let after = self.starts.partition_point(|&(start, _)| start <= time);
         let (_, step) = self.starts.get(after.checked_sub(1)?)?;
         (time < self.end).then_some(*step)

@@ -40,18 +40,18 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Returns the mean over the windows, in microseconds.
-    pub fn mean_us(&self, sum: Ps) -> f64 {
+    pub(super) fn mean_us(&self, sum: Ps) -> f64 {
         if self.windows == 0 { 0.0 } else { sum.as_us() / self.windows as f64 }
     }
 
     /// Returns the mean over the windows.
-    pub fn mean_count(&self, sum: u64) -> f64 {
+    pub(super) fn mean_count(&self, sum: u64) -> f64 {
         if self.windows == 0 { 0.0 } else { sum as f64 / self.windows as f64 }
     }
 
     /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only, and
     /// `phase` is the phase of an inference engine's step.
-    pub fn seen(&self, apart: bool, phase: Option<ServingPhase>) -> StepFacts {
+    pub(super) fn seen(&self, apart: bool, phase: Option<ServingPhase>) -> StepFacts {
         let duration = self.duration.as_ps() as f64;
         StepFacts {
             duration_us: self.mean_us(self.duration),

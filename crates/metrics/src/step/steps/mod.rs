@@ -52,8 +52,9 @@ mod windows;
 pub use launched::Launched;
 pub(crate) use measure::ops_starting_in;
 pub(crate) use report::mark_steps;
-pub use report::{StepReport, extents, report};
-pub use together::{Relation, StepsTogether};
+pub(crate) use report::{StepReport, extents, report};
+pub(crate) use together::Relation;
+pub use together::StepsTogether;
 pub use windows::{SortedWindows, StepWindow};
 
 use crate::device::devices::Devices;

@@ -26,7 +26,7 @@ pub(super) struct Runs {
 impl Runs {
     /// Returns the runs as marks of `count` annotated steps. Each step has the same number of runs on every device that
     /// has runs. `None` if the numbers do not fit.
-    pub fn per_step(&self, count: usize) -> Option<Aligned> {
+    pub(super) fn per_step(&self, count: usize) -> Option<Aligned> {
         let fits = |runs: &Vec<Mark>| count > 0 && runs.len().is_multiple_of(count);
         if !self.marks.iter().all(fits) {
             return None;
@@ -112,14 +112,14 @@ const DOMINANT: f64 = 0.5;
 
 impl Runs {
     /// Returns true if the module ran once on each device that ran it.
-    pub fn is_single(&self) -> bool {
+    pub(super) fn is_single(&self) -> bool {
         self.marks.iter().all(|row| row.len() <= 1)
     }
 
     /// Returns the reason why these runs are not the steps of a loop, or `None` if they are. To be steps, the module
     /// must take at least half of the time of all runs between its first and last run. On every device the runs must
     /// follow each other at regular intervals or with the same work from one run to the next.
-    pub fn objection(&self, trace: &Trace, devices: &Devices) -> Option<String> {
+    pub(super) fn objection(&self, trace: &Trace, devices: &Devices) -> Option<String> {
         let module = shorten(&self.module, 60);
         if self.share < DOMINANT {
             return Some(format!(

@@ -12,7 +12,7 @@ use trace::{Interval, IntervalSet, Trace};
 
 /// The report's data about the steps.
 #[derive(Clone, Debug, Default)]
-pub struct StepReport {
+pub(crate) struct StepReport {
     /// `step_timing`.
     pub timing: StepTiming,
     /// `steps`. Empty if no device op shows the work in the steps, or if the user's count differs from their number.
@@ -23,7 +23,7 @@ pub struct StepReport {
 
 /// Reports on `steps`. `num_steps` is the user's own count, `times` is the activity of the devices, and `compile` contains the
 /// times when the host compiled. If the user chose which steps are counted, `chosen` has one flag per step.
-pub fn report(
+pub(crate) fn report(
     trace: &Trace,
     devices: &Devices,
     times: &[DeviceTime],
@@ -256,7 +256,7 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
 }
 
 /// Returns the instruction for marking steps in captures of this framework.
-pub fn mark_steps(trace: &Trace) -> String {
+pub(crate) fn mark_steps(trace: &Trace) -> String {
     format!(
         "{} when capturing, or enter the number of steps on the Model page (--num-steps).",
         trace.framework.words().mark_steps
@@ -304,7 +304,7 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
 
 /// Returns the time from the first step's start to the last step's end on every device. If no step was found, returns
 /// each device's active span.
-pub fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
+pub(crate) fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
     if steps.is_empty() {
         return devices.used.iter().map(|device| Some(device.span)).collect();
     }

@@ -18,7 +18,7 @@ use trace::{EventId, Interval, IntervalSet, Trace};
 
 /// A run inside its window.
 #[derive(Clone, Debug)]
-pub struct Limited {
+pub(crate) struct Limited {
     /// The trace with cut events. `None` if no edge of the window cuts an event. In that case the run's own trace is used.
     pub trace: Option<Trace>,
     /// All devices in use, with the ops in their windows.
@@ -28,7 +28,7 @@ pub struct Limited {
 impl Limited {
     /// Limits `devices` to `windows`, one for each device in use. A window that covers all work of its device takes no
     /// time. Any other window takes little time, because only ops near its edges are examined.
-    pub fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
+    pub(crate) fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
         let mut limited = Limited { trace: None, devices: devices.clone() };
         for (device, window) in limited.devices.used.iter_mut().zip(windows) {
             limit(trace, &mut limited.trace, device, window);

@@ -15,14 +15,15 @@
 mod limited;
 mod section;
 
-pub use limited::Limited;
-pub use section::{LEAST_WORK_PERCENT, section};
+pub(crate) use limited::Limited;
+pub use section::LEAST_WORK_PERCENT;
+pub(crate) use section::section;
 
 use crate::device::devices::{Device, Devices, holds};
 use crate::step::steps::Steps;
 use base::format::shorten;
 use base::{Ps, Warning, WarningCode};
-pub use report::WindowKind;
+pub(crate) use report::WindowKind;
 use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
@@ -54,7 +55,7 @@ pub struct Window {
 /// Returns the steps that a choice includes: the steps that it names, or the steps inside its range. Returns `None` if
 /// the choice does not select steps itself, so that the counted steps are used. `given` is the user's number of steps.
 /// Returns a warning with the reason if the choice is impossible.
-pub fn chosen_steps(
+pub(crate) fn chosen_steps(
     choice: &WindowChoice,
     devices: &Devices,
     steps: &Steps,
@@ -105,7 +106,7 @@ fn range(choice: &WindowChoice, devices: &Devices) -> Option<Interval> {
 
 /// Returns the measured time of each device if no step is counted. `given` is the extent of the steps if the user gave their
 /// number.
-pub fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<Interval>]>) -> PlainWindow {
+pub(crate) fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<Interval>]>) -> PlainWindow {
     let all = |kind, interval| PlainWindow { kind, of_device: vec![interval; devices.used.len()] };
     match (choice, given, range(choice, devices)) {
         (WindowChoice::All, ..) => {

@@ -15,7 +15,7 @@ const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
 pub const LEAST_WORK_PERCENT: f64 = 25.0;
 
 /// Builds the section. Returns `None` if no device was used. `captured` are the devices over the whole capture.
-pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Option<MainWindow> {
+pub(crate) fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Option<MainWindow> {
     let capture = captured.capture.filter(|_| !captured.used.is_empty())?;
     let hull = window.hull().unwrap_or(Interval::new(capture.start, capture.start));
     let spans = captured.used.iter().map(|device| device.span.length().as_us()).collect::<Vec<f64>>();

@@ -18,7 +18,7 @@ const MOST_LANES: usize = 8;
 
 /// A mark that may still be merged with its neighbours.
 #[derive(Clone, Copy, Debug)]
-pub struct Gathered {
+pub(super) struct Gathered {
     /// Time from the start of the mark's first event to the end of its last event.
     pub time: Interval,
     /// Busy time in the mark.
@@ -33,7 +33,7 @@ pub struct Gathered {
 
 /// Returns the lanes of a device's busiest lines with ops, each with the name of its line, in file order. Events shorter
 /// than `finest` are merged.
-pub fn lanes(source: Source<'_>, device: &Device, range: Interval, finest: Ps) -> Vec<(String, Vec<Gathered>)> {
+pub(super) fn lanes(source: Source<'_>, device: &Device, range: Interval, finest: Ps) -> Vec<(String, Vec<Gathered>)> {
     let trace = source.trace;
     // The ops of a CPU are on threads. Other threads of the same process only wait.
     let mut busy = vec![Ps::ZERO; trace.lines.len()];
@@ -78,7 +78,7 @@ pub fn lanes(source: Source<'_>, device: &Device, range: Interval, finest: Ps) -
 }
 
 /// Returns the events of a lane, clipped to a range. Leaves out events of length 0.
-pub fn events<'a>(source: Source<'a>, lane: &'a Lane, range: Interval) -> impl Iterator<Item = Gathered> + 'a {
+pub(super) fn events<'a>(source: Source<'a>, lane: &'a Lane, range: Interval) -> impl Iterator<Item = Gathered> + 'a {
     let first = lane.first_from(source.trace, range.start);
     let found = (first..lane.len()).map_while(move |place| source.event(lane.event(place)?));
     let found = found.take_while(move |(_, _, time)| time.start < range.end);
@@ -90,7 +90,7 @@ pub fn events<'a>(source: Source<'a>, lane: &'a Lane, range: Interval) -> impl I
 }
 
 /// Merges marks shorter than `finest` that start within `finest` of each other.
-pub fn merged(marks: &mut dyn Iterator<Item = Gathered>, finest: Ps) -> Vec<Gathered> {
+pub(super) fn merged(marks: &mut dyn Iterator<Item = Gathered>, finest: Ps) -> Vec<Gathered> {
     let mut merged: Vec<Gathered> = Vec::new();
     for mark in marks {
         let is_short = mark.time.length() < finest;

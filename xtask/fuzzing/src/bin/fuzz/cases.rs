@@ -9,7 +9,7 @@ use fuzzing::{Format, drive, mutate};
 use crate::Result;
 
 /// Drives cases in order, and prints the number of each case before it starts. Continues until the process ends.
-pub fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Result {
+pub(crate) fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Result {
     let mut out = std::io::stdout().lock();
     for number in (first..).step_by(usize::try_from(step).unwrap_or(1)) {
         // Writing fails once the parent process has stopped reading, so the run is over.
@@ -23,7 +23,7 @@ pub fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Result {
 }
 
 /// Drives the case in a file. The file's name contains the format.
-pub fn drive_file(file: &Path) -> Result {
+pub(crate) fn drive_file(file: &Path) -> Result {
     let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     drive::drive(format_of(file)?, &bytes)
 }
@@ -37,7 +37,7 @@ fn format_of(file: &Path) -> Result<Format> {
 }
 
 /// Writes the samples into a folder, with one subfolder per format, as cargo-fuzz expects its corpora.
-pub fn write_corpus(folder: &Path, samples: &[Sample]) -> Result {
+pub(crate) fn write_corpus(folder: &Path, samples: &[Sample]) -> Result {
     for sample in samples {
         let of_format = folder.join(sample.format.name());
         let file = of_format.join(&sample.name);
@@ -50,7 +50,7 @@ pub fn write_corpus(folder: &Path, samples: &[Sample]) -> Result {
 }
 
 /// Reads the samples of a folder, in the order of their names.
-pub fn read_corpus(folder: &Path) -> Result<Vec<Sample>> {
+pub(crate) fn read_corpus(folder: &Path) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for format in Format::ALL {
         let folder = folder.join(format.name());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::Result;
 
 /// Time after which a case is treated as hanging. Most cases take only hundredths of a second with all checks on.
-pub const MOST_TIME: Duration = Duration::from_secs(10);
+pub(crate) const MOST_TIME: Duration = Duration::from_secs(10);
 /// Time limit of a single case that runs alone, on a machine that may be busy.
 const MOST_ALONE: Duration = Duration::from_secs(20 * MOST_TIME.as_secs());
 /// Address space of a child. A browser tab may use far more, but a case has only a few hundred kilobytes.
@@ -19,7 +19,7 @@ const MOST_SAID_BYTES: usize = 4000;
 
 /// Outcome of a child's work.
 #[derive(Debug, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// All cases were driven.
     Done,
     /// The time limit of the run was reached.
@@ -31,7 +31,7 @@ pub enum End {
 }
 
 /// Drives the case in a file on its own. The time limit applies to CPU time, so a busy machine does not matter.
-pub fn alone(file: &Path) -> Result<End> {
+pub(crate) fn alone(file: &Path) -> Result<End> {
     let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
     let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;
     let end = wait(child, Instant::now() + MOST_ALONE, MOST_ALONE, |_| {});
@@ -39,7 +39,7 @@ pub fn alone(file: &Path) -> Result<End> {
 }
 
 /// Starts this program as a child process, with a memory limit if the shell can set one.
-pub fn start(arguments: &[String]) -> Result<Child> {
+pub(crate) fn start(arguments: &[String]) -> Result<Child> {
     with_limits("", arguments)
 }
 
@@ -59,7 +59,7 @@ fn with_limits(more: &str, arguments: &[String]) -> Result<Child> {
 
 /// Waits until a child ends or the deadline passes, and calls `progress` with each line that it prints. Kills the child if
 /// it is still running.
-pub fn watch(child: Child, deadline: Instant, progress: impl FnMut(&str)) -> End {
+pub(crate) fn watch(child: Child, deadline: Instant, progress: impl FnMut(&str)) -> End {
     wait(child, deadline, MOST_TIME, progress)
 }
 

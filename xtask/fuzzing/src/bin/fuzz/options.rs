@@ -9,7 +9,7 @@ const SECONDS: u64 = 60;
 
 /// A command of this program.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Command {
+pub(crate) enum Command {
     /// Mutates samples and drives cases until the time limit.
     Run,
     /// Drives saved cases.
@@ -31,7 +31,7 @@ pub enum Command {
 
 /// Parsed command line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     pub command: Command,
     /// Length of a run.
     pub seconds: u64,
@@ -41,7 +41,7 @@ pub struct Options {
 
 impl Options {
     /// Parses the words of a command line.
-    pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Options> {
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Options> {
         let mut options = Options { command: Command::Run, seconds: SECONDS, seed: 1 };
         let (mut first, mut step, mut corpus) = (0, 1, None);
         while let Some(word) = words.next() {

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::child::{self, End, MOST_TIME};
 
 /// Drives each file in a separate process.
-pub fn replay(files: &[PathBuf]) -> Result {
+pub(crate) fn replay(files: &[PathBuf]) -> Result {
     let mut failed = 0;
     for file in files {
         let verdict = match child::alone(file)? {

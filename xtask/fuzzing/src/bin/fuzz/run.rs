@@ -35,7 +35,7 @@ struct Run<'a> {
 }
 
 /// Mutates samples and drives cases until the time limit.
-pub fn run(options: &Options) -> Result {
+pub(crate) fn run(options: &Options) -> Result {
     let folder = folder("corpus");
     let samples = corpus::all()?;
     // Samples of an earlier corpus would change the cases of the same seed.

@@ -37,7 +37,7 @@ pub fn demangle(name: &str) -> Option<String> {
 }
 
 /// Returns the name without return type, template arguments and parameters: `tensorflow::functor::ApplyAdamKernel`.
-pub fn short_name(name: &str) -> String {
+pub(crate) fn short_name(name: &str) -> String {
     let name = name.strip_suffix(".kd").unwrap_or(name);
     let name = name.split(" [clone ").next().unwrap_or(name);
     let mut short = String::new();
