@@ -169,6 +169,16 @@ impl Module {
         self.frames.own_function(self.with_source(instruction)?.metadata.stack_frame)
     }
 
+    /// Returns the function that the module was compiled from, if the file records it and if the function is defined inside
+    /// another one: `Forecaster.forecast.<locals>.<lambda>` for the module `jit__lambda`.
+    pub fn local_function(&self) -> Option<&str> {
+        let compiled = self.name.strip_prefix("jit_").unwrap_or(&self.name).trim_matches('_');
+        self.frames.own_functions().find(|function| {
+            let own = function.rsplit_once("<locals>.").map(|(_, own)| own.trim_matches(['<', '>', '_']));
+            own == Some(compiled)
+        })
+    }
+
     fn with_source<'m>(&'m self, instruction: &'m Instruction) -> Option<&'m Instruction> {
         let has_source = |it: &&Instruction| !it.metadata.source_file.is_empty();
         Some(instruction).filter(has_source).or_else(|| {

@@ -45,6 +45,12 @@ impl StackFrames {
         at(&self.functions, own.function).map(String::as_str)
     }
 
+    /// Returns the functions outside of libraries, in the order of the file.
+    pub(crate) fn own_functions(&self) -> impl Iterator<Item = &str> {
+        let is_own = |it: &&Location| at(&self.files, it.file).is_some_and(|file| !source_line::is_library(file));
+        self.locations.iter().filter(is_own).filter_map(|it| at(&self.functions, it.function).map(String::as_str))
+    }
+
     fn locations_of(&self, frame: i64) -> impl Iterator<Item = &Location> {
         let first = at(&self.frames, frame);
         let frames = std::iter::successors(first, |frame| at(&self.frames, frame.caller)).take(self.frames.len());

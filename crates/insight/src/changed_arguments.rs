@@ -88,6 +88,15 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
                  value in a closure, or a setting of a new object such as an optimizer."
             );
         }
+        if let Some((outer, function)) = local_function(numbers, module) {
+            return format!(
+                "{subject} take arguments of the same shapes and data types. The function {} is defined inside {}: if each call \
+                 of {} defines it again and calls jit on it, JAX compiles it again.",
+                shown(&function),
+                shown(&outer),
+                shown(&outer)
+            );
+        }
         return format!(
             "{subject} take arguments of the same shapes and data types. So the difference is in a static argument, a \
              value that the program contains as a constant, or a new function object in each call (a lambda, or a \
@@ -100,6 +109,15 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
         more => format!(" {} more arguments differ.", format::count(more as u64)),
     };
     format!("{subject} differ in {}.{more}", first.join("; in "))
+}
+
+/// Returns the function that the programs of a module were compiled from, and the function that defines it. `None` if the
+/// function is not defined inside another one.
+fn local_function(numbers: &Numbers<'_>, module: &str) -> Option<(String, String)> {
+    let mut modules = by_id(numbers, module).into_keys().filter_map(|id| numbers.module(id));
+    let function = modules.find_map(Module::local_function)?;
+    let (outer, own) = function.rsplit_once(".<locals>.")?;
+    Some((outer.replace(".<locals>", ""), own.to_owned()))
 }
 
 /// Lists the values of a constant if the programs of a module differ only in that constant: `-0.001, -0.0009 and 6 more`.

@@ -7,8 +7,8 @@ use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::{Numbers, is_communication};
 use super::{
-    Needs, Rule, Verdict, gathered_batch, gathered_sum, gathered_weights, gradient_synchronization, small_collectives,
-    straggler_device, unhidden_collectives,
+    Needs, Rule, Verdict, gathered_batch, gathered_edges, gathered_sum, gathered_weights, gradient_synchronization,
+    small_collectives, straggler_device, unhidden_collectives,
 };
 use base::format;
 use report::{Confidence, FindingSeverity};
@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
     // Devices wait for a slow device inside collectives.
     explained_by: &[&[
         &gathered_batch::RULE,
+        &gathered_edges::RULE,
         &gathered_sum::RULE,
         &gathered_weights::RULE,
         &small_collectives::RULE,

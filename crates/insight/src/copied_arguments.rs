@@ -5,12 +5,13 @@
 //! an array is usually an argument that is not donated (for example the cache of a decoder) or the state of a loop.
 //! Copies in loops that compute random bits are excluded (see `random_numbers`). Severity: warning, critical from 50 %,
 //! or a note if the copies take less than 10 % of the window, because devices mostly wait. Confidence: high if the
-//! operand is an argument of the program, else medium. Remedy: use `donate_argnums`. The rule is skipped if the
-//! compiled program is missing.
+//! operand is an argument of the program, else medium. Remedy: use `donate_argnums`. If an update outside of `jax.jit`
+//! (`x.at[i].set(value)`) copies the array several times per step, the remedy is one update of all rows. The rule is
+//! skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, REPEATED, shown};
 use super::random_draws::Draws;
 use super::{Needs, Rule, Verdict, rewritten_state};
 use base::{Ps, format};
@@ -78,13 +79,24 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Some(name) => format!("the argument {} ({})", shown(name), shown(shape)),
         None => format!("{} ({})", shown(array.name), shown(shape)),
     };
+    let runs = numbers.runs_per_step(largest).filter(|&runs| runs >= REPEATED);
+    let each = match runs {
+        Some(runs) => format!("each of its {} runs per step", format::count(runs.round() as u64)),
+        None => "each run".to_owned(),
+    };
     let message = format!(
-        "Copies that do not change the layout take {} of the op time. The largest, {}, copies {what} as a whole in \
-         each run. The compiler adds such a copy if the program updates an array whose old value must be kept.",
+        "Copies that do not change the layout take {} of the op time. The largest, {}{}, copies {what} as a whole in {each}. The \
+         compiler adds such a copy if the program updates an array whose old value must be kept.",
         format::percent(share),
-        shown(text(largest.name))
+        shown(text(largest.name)),
+        of_program(numbers, largest),
     );
+    let eager = runs.filter(|_| is_eager_update(text(largest.module)));
     let remedy = match (numbers.trace.framework, &argument) {
+        _ if eager.is_some() => "Update all rows with one call: x.at[indices].set(rows) with arrays of indices and rows, instead of a \
+                                 Python loop over x.at[index].set(row). Call it in a function under jax.jit that donates x \
+                                 (donate_argnums), so that the update happens in place."
+            .to_owned(),
         (Framework::PyTorch | Framework::TensorFlow, _) => {
             "Update the array in place, and do not use its old value after the update.".to_owned()
         }
@@ -96,7 +108,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             .to_owned(),
     };
     let confidence = if argument.is_some() { Confidence::High } else { Confidence::Medium };
-    let title = format!("Copies of whole arrays take {} of the op time", format::percent(share));
+    let title = match eager {
+        Some(runs) => format!(
+            "{} updates per step outside of jax.jit each copy a whole array: {} of the op time",
+            format::count(runs.round() as u64),
+            format::percent(share)
+        ),
+        None => format!("Copies of whole arrays take {} of the op time", format::percent(share)),
+    };
     Draft::new(severity, confidence, &title, message)
         .remedy(&remedy)
         .passed("plain_copy_percent", share, limit)
@@ -104,6 +123,28 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(numbers.of_window(share))
         .link(View::Ops, &equals("hlo_op_name", text(largest.name)))
         .fires()
+}
+
+/// Programs that JAX compiles for an update outside of `jax.jit`, such as `x.at[i].set(value)`. JAX names such a program after
+/// its primitive.
+const EAGER_UPDATES: [&str; 2] = ["jit_scatter", "jit_dynamic_update_slice"];
+
+/// Returns true for a program that only updates an array, and that Python calls directly.
+fn is_eager_update(module: &str) -> bool {
+    EAGER_UPDATES.iter().any(|name| module.starts_with(name))
+}
+
+/// Names the program of an op with the source line of its longest op: ` of jit_scatter (sessions.py:49)`. Empty if the program
+/// is unknown.
+fn of_program(numbers: &Numbers<'_>, op: &Op) -> String {
+    let ops = &numbers.context.analysis.ops;
+    let text = |text| ops.text(numbers.trace, text);
+    let own = |it: &&Op| it.program_id == op.program_id && !text(it.source).is_empty();
+    match (text(op.module), ops.rows.iter().find(own).map(|it| text(it.source))) {
+        ("", _) => String::new(),
+        (module, None) => format!(" of {}", shown(module)),
+        (module, Some(line)) => format!(" of {} ({})", shown(module), shown(line.rsplit('/').next().unwrap_or(line))),
+    }
 }
 
 /// Returns the framework's name of the copied argument. `None` if the copied array is not an argument of the program.
@@ -144,6 +185,37 @@ mod tests {
             b.event(line, "copy.41", at, copy).hlo_category("data formatting").args(|args| args.long_name = text);
             b.event(line, "dot.1", at + copy, 1000 - copy).hlo_category("convolution");
         })
+    }
+
+    #[test]
+    fn updates_in_a_loop_of_python_are_named() {
+        let trace = tpu_steps(12, |b, at| {
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let texts = ["%copy.1 = f32[8,4]{1,0} copy(f32[8,4]{1,0} %args_0_.1)", "app/sessions.py:49"];
+            let [copy, source] = texts.map(|it| b.trace_mut().strings.intern(it));
+            for run in 0..8 {
+                let op = b.event(line, "copy.1", at + 100 * run, 80).hlo_category("copy").hlo_module("jit_scatter");
+                op.args(|args| (args.long_name, args.program_id) = (copy, Some(7)));
+                let op = b
+                    .event(line, "scatter.1", at + 100 * run + 80, 5)
+                    .hlo_category("scatter")
+                    .hlo_module("jit_scatter");
+                op.args(|args| (args.source, args.program_id) = (source, Some(7)));
+            }
+        });
+        let found = finding(trace, &RULE);
+        assert!(
+            found.title.starts_with("8 updates per step outside of jax.jit each copy a whole array"),
+            "{}",
+            found.title
+        );
+        assert!(
+            found.message.contains("copy.1 of jit_scatter (sessions.py:49), copies args_0_.1"),
+            "{}",
+            found.message
+        );
+        assert!(found.message.contains("in each of its 8 runs per step"), "{}", found.message);
+        assert!(found.remedy.starts_with("Update all rows with one call"), "{}", found.remedy);
     }
 
     #[test]

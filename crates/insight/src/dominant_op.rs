@@ -11,7 +11,7 @@ use super::numbers::{Numbers, plural};
 use super::{
     Needs, Rule, Verdict, awkward_fft, batched_loop, colliding_scatter, converted_in_loop, converted_weights,
     copied_arguments, data_shuffle, decompositions, dense_experts, derivative_matrix, float64, gather_scatter,
-    grouped_convolution, low_flop_rate, mostly_unused_result, one_hot_lookup, pairwise_reduction,
+    grouped_convolution, low_flop_rate, masked_scores, mostly_unused_result, one_hot_lookup, pairwise_reduction,
     per_example_gradients, product_order, random_numbers, reverse_jacobian, rewritten_state, sampling_over_all_classes,
     sorting, unfused_attention, unfused_data_formatting, whole_table_update,
 };
@@ -47,6 +47,7 @@ pub(super) static RULE: Rule = Rule {
         &random_numbers::RULE,
         &sampling_over_all_classes::RULE,
         &mostly_unused_result::RULE,
+        &masked_scores::RULE,
         &unfused_attention::RULE,
         &converted_weights::RULE,
         &converted_in_loop::RULE,

@@ -1,10 +1,11 @@
 //! Ops compute in float64.
 //!
 //! Ops with a float64 result take at least 10 % of the op time (JAX guide: limit for overheads). Severity: warning,
-//! critical from 50 %. Confidence: medium, because a solver may need the precision. The rule is not reported if more
-//! than 95 % of the op time is in float64 and no argument has a narrower floating-point type, because the program then
-//! uses float64 on purpose. Remedy: use float32 constants and inputs. Data types come from the HLO. The rule is skipped
-//! if they are unknown.
+//! critical from 50 %. Confidence: medium, because a solver may need the precision. If a program that trains a model
+//! computes in float64 only, the flag `jax_enable_x64` is the likely cause, and the remedy starts with it. If another
+//! program computes in float64 only (more than 95 % of the op time, and no argument with a narrower floating-point
+//! type), the severity is note and the confidence is low, because a simulation may use float64 on purpose. Remedy: use
+//! float32 constants and inputs. Data types come from the HLO. The rule is skipped if they are unknown.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
@@ -12,13 +13,13 @@ use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use metrics::Op;
-use report::{Confidence, View};
-use trace::Framework;
+use report::{Confidence, FindingSeverity, View};
+use trace::{Framework, Platform};
 
 pub(super) static RULE: Rule =
     Rule { id: "float64", title: "Ops compute in float64", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Share of the op time above which float64 is treated as intended, unless the program also has float32 arguments.
+/// Share of the op time above which a program without narrower arguments computes only in float64.
 const ALL_PERCENT: f64 = 95.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -32,14 +33,23 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let wide = || ops.rows.iter().filter(|op| op.data_type.is_some_and(|it| it.name() == "f64"));
     let time: Ps = wide().map(|op| op.self_time).sum();
     let share = numbers.op_percent(time);
-    if share < OVERHEAD_PERCENT.good || (share > ALL_PERCENT && !has_narrow_input(numbers)) {
+    if share < OVERHEAD_PERCENT.good {
         return Verdict::Fine;
     }
+    let is_everything = share > ALL_PERCENT && !has_narrow_input(numbers);
+    let may_be_intended = is_everything && numbers.trains() != Some(true);
     let Some(largest) = wide().max_by_key(|op| op.self_time) else { return Verdict::Fine };
     let (severity, limit) = OVERHEAD_PERCENT.severity(share);
+    let (severity, confidence) =
+        if may_be_intended { (FindingSeverity::Note, Confidence::Low) } else { (severity, Confidence::Medium) };
+    // A vector register of a CPU holds half as many float64 values.
+    let (slower, saved) = match numbers.platform {
+        Some(Platform::Cpu) => ("A CPU computes float64 about two times slower", 0.5),
+        _ => ("Most devices compute float64 many times slower", 1.0),
+    };
     let message = format!(
-        "Ops with a float64 result take {} of the op time. The largest is {}. Most devices compute float64 many times slower than \
-         float32, and each value takes twice the memory.{}",
+        "Ops with a float64 result take {} of the op time. The largest is {}. {slower} than float32, and each value takes twice \
+         the memory.{}",
         format::percent(share),
         numbers.op_with_source(largest),
         origin(numbers)
@@ -47,6 +57,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let remedy = match numbers.trace.framework {
         Framework::PyTorch => {
             "Create tensors as float32: torch.from_numpy of a NumPy array keeps its float64. Call .float() on inputs."
+        }
+        _ if is_everything => {
+            "If the model does not need float64, leave jax_enable_x64 off (jax.config.update, the environment variable \
+             JAX_ENABLE_X64), or create parameters and inputs as float32: with this flag, jax.random and NumPy arrays give float64. \
+             Keep single values that need it, such as times in seconds, as NumPy arrays on the host."
         }
         _ => {
             "Make all constants and inputs float32 (np.float32(...), array.astype(np.float32)): NumPy creates float64 \
@@ -56,13 +71,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let name = ops.text(numbers.trace, largest.name);
     let title = format!("Ops compute in float64 for {} of the op time", format::percent(share));
-    Draft::new(severity, Confidence::Medium, &title, message)
+    let draft = Draft::new(severity, confidence, &title, message)
         .remedy(remedy)
         .passed("float64_percent", share, limit)
         .evidence("float64_us", time.as_us())
-        .at_stake(numbers.of_window(share))
-        .link(View::Ops, &equals("hlo_op_name", name))
-        .fires()
+        .link(View::Ops, &equals("hlo_op_name", name));
+    if may_be_intended { draft.fires() } else { draft.at_stake(numbers.of_window(share) * saved).fires() }
 }
 
 /// Returns true if a program that computes in float64 has a floating-point argument of another type.
@@ -91,7 +105,7 @@ mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
     use report::FindingSeverity::{Critical, Warning};
-    use trace::Trace;
+    use trace::{Trace, TraceBuilder};
 
     /// Builds steps of 1000 us. Ops with a float64 result take `wide` us of each.
     fn steps(wide: i64) -> Trace {
@@ -132,7 +146,25 @@ mod tests {
         );
         assert_eq!(finding(steps(100), &RULE).severity, Warning);
         fine(steps(90), &RULE);
-        // A program that computes in float64 throughout does so on purpose.
-        fine(steps(1000), &RULE);
+    }
+
+    #[test]
+    fn a_simulation_may_use_float64_on_purpose_and_a_training_step_hardly_does() {
+        let found = finding(steps(1000), &RULE);
+        assert_eq!((found.severity, found.confidence), (FindingSeverity::Note, Confidence::Low));
+        assert_eq!(found.time_at_stake_percent, None);
+        let training =
+            |b: &mut TraceBuilder| b.trace_mut().strings.intern("jit(train_step)/transpose(jvp(loss))/dot_general");
+        let trains = tpu_steps(12, move |b, at| {
+            let (path, text) = (
+                training(b),
+                b.trace_mut().strings.intern("%dot.3 = f64[8,8]{1,0} dot(f64[8,8]{1,0} %a, f64[8,8]{1,0} %b)"),
+            );
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            b.event(line, "dot.3", at, 1000).args(|args| (args.long_name, args.tf_op) = (text, path));
+        });
+        let found = finding(trains, &RULE);
+        assert_eq!((found.severity, found.confidence), (Critical, Confidence::Medium));
+        assert!(found.remedy.contains("leave jax_enable_x64 off"), "{}", found.remedy);
     }
 }

@@ -9,7 +9,9 @@
 
 mod above_peak;
 mod activations_dominate;
+mod array_reads;
 mod async_copy_wait;
+mod attention_scores;
 mod awkward_fft;
 mod barrier_cores;
 mod batched_loop;
@@ -45,6 +47,7 @@ mod float64;
 mod gap;
 mod gather_scatter;
 mod gathered_batch;
+mod gathered_edges;
 mod gathered_sum;
 mod gathered_weights;
 mod gradient_synchronization;
@@ -73,6 +76,7 @@ mod low_occupancy;
 mod lowered_clock;
 mod many_programs;
 mod many_small_kernels;
+mod masked_scores;
 mod memory;
 mod memory_bound;
 mod memory_fragmentation;
@@ -200,6 +204,7 @@ pub static CHAPTERS: &[Chapter] = &[
         title: "Communication",
         rules: &[
             &gathered_batch::RULE,
+            &gathered_edges::RULE,
             &gathered_sum::RULE,
             &gathered_weights::RULE,
             &small_collectives::RULE,
@@ -232,6 +237,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &product_order::RULE,
             &whole_table_update::RULE,
             &dense_experts::RULE,
+            &masked_scores::RULE,
             &unfused_attention::RULE,
             &batched_loop::RULE,
             &small_micro_batches::RULE,

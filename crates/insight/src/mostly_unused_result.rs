@@ -9,15 +9,15 @@
 //! (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: select first, then compute. Slices that divide
 //! an array among devices are excluded. The rule is skipped if the compiled program is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::array_reads::{Slices, selections};
 use super::draft::{Draft, equals};
-use super::gathered_batch::users;
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::format;
-use hlo::{Instruction, InstructionIndex, Module, Shape, is_elementwise};
+use hlo::{Instruction, Module, Shape, is_elementwise};
 use metrics::Op;
 use report::{Confidence, View};
 
@@ -33,9 +33,6 @@ const MOST_USED: f64 = 0.25;
 /// Minimum share of the op time for an op to be examined, percent. We chose this limit because smaller ops change
 /// nothing.
 const EXAMINED_PERCENT: f64 = 1.0;
-/// Maximum number of instructions between an op and the selection. We chose this limit because a user cannot change a
-/// longer path in one place.
-const MOST_BETWEEN: usize = 100;
 /// Ops that are not elementwise, and whose results can be computed in parts.
 const IN_PARTS: [&str; 12] = [
     "bitcast",
@@ -131,12 +128,9 @@ fn unused<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Unused<'a>> {
     if !computes_in_parts(module, producer) {
         return None;
     }
-    let rank = producer.shape.array()?.dimensions.len();
-    let mut reads = Reads { module, seen: BTreeSet::new(), selected: BTreeMap::new() };
-    reads.follow(producer, (0..rank).map(Some).collect())?;
-    let used: f64 = reads.selected.values().sum();
-    let (selection, _) = reads.selected.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-    let selection = module.at(*selection)?;
+    let selected = selections(module, producer, Slices::OfOneDevice)?;
+    let (selection, _) = selected.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let used: f64 = selected.iter().map(|(_, part)| part).sum();
     (used <= MOST_USED).then_some(Unused { op, module, producer, selection, used })
 }
 
@@ -152,142 +146,6 @@ fn computes_in_parts(module: &Module, instruction: &Instruction) -> bool {
         "custom-call" => is_product(instruction),
         _ => is_simple(instruction),
     }
-}
-
-/// Dimension of the examined array for each dimension of an array that was computed from it. `None` for a dimension that a
-/// broadcast added.
-type Dimensions = Vec<Option<usize>>;
-
-/// The reads of an array, down to the instructions that select a part of it.
-struct Reads<'a> {
-    module: &'a Module,
-    seen: BTreeSet<(InstructionIndex, Dimensions)>,
-    /// Part of the array that each instruction selects.
-    selected: BTreeMap<InstructionIndex, f64>,
-}
-
-impl<'a> Reads<'a> {
-    /// Follows a value to all its readers. Returns `None` if one of them may read all of it.
-    fn follow(&mut self, value: &'a Instruction, dimensions: Dimensions) -> Option<()> {
-        let module = self.module;
-        let index = module.index_of(value)?;
-        if !self.seen.insert((index, dimensions.clone())) {
-            return Some(());
-        }
-        if self.seen.len() > MOST_BETWEEN {
-            return None;
-        }
-        let computation = module.computation(value.computation)?;
-        if computation.root == Some(index) {
-            // The result of a fused computation is read by the users of the fusion. Other results leave the program, or return
-            // to the start of a loop.
-            let fusion = module
-                .instructions()
-                .iter()
-                .find(|it| it.is("fusion") && it.called.first() == Some(&value.computation))?;
-            self.follow(fusion, dimensions.clone())?;
-        }
-        for user in users(module, value) {
-            let positions = user.operands.iter().enumerate().filter(|(_, operand)| **operand == index);
-            for (position, _) in positions {
-                self.read(user, position, value, &dimensions)?;
-            }
-        }
-        Some(())
-    }
-
-    /// Follows one read of a value.
-    fn read(
-        &mut self,
-        user: &'a Instruction,
-        position: usize,
-        value: &Instruction,
-        dimensions: &Dimensions,
-    ) -> Option<()> {
-        let from = &value.shape.array()?.dimensions;
-        let attributes = user.attributes();
-        let along = |dimension: usize| attributes.dimensions.iter().any(|&it| usize::try_from(it) == Ok(dimension));
-        if user.is("fusion") {
-            let is_parameter = |it: &&Instruction| {
-                it.is("parameter")
-                    && it.attributes().parameter_number.and_then(|it| usize::try_from(it).ok()) == Some(position)
-            };
-            let parameter = hlo::fused(self.module, user).iter().find(is_parameter)?;
-            return self.follow(parameter, dimensions.clone());
-        }
-        let to = &user.shape.array()?.dimensions;
-        let mapped: Dimensions = match user.opcode.as_str() {
-            _ if is_elementwise(self.module, user) && from == to => dimensions.clone(),
-            "broadcast" => (0..to.len())
-                .map(|dimension| {
-                    let source = attributes.dimensions.iter().position(|&it| usize::try_from(it) == Ok(dimension));
-                    source.and_then(|source| *dimensions.get(source)?)
-                })
-                .collect(),
-            "transpose" => {
-                let source = |&it: &i64| usize::try_from(it).ok().and_then(|it| *dimensions.get(it)?);
-                attributes.dimensions.iter().map(source).collect()
-            }
-            "reduce" if position < user.operands.len() / 2 => {
-                let kept = dimensions.iter().enumerate().filter(|(dimension, _)| !along(*dimension));
-                kept.map(|(_, source)| *source).collect()
-            }
-            "bitcast" | "reshape" => reshaped(from, to, dimensions)?,
-            "slice" | "dynamic-slice" | "gather" if position == 0 => return self.select(user, from, dimensions),
-            _ => return None,
-        };
-        self.follow(user, mapped)
-    }
-
-    /// Adds the part that a slice or gather selects. Returns `None` if it selects along a dimension that the array lacks, or if
-    /// it selects everything.
-    fn select(&mut self, user: &'a Instruction, from: &[u64], dimensions: &Dimensions) -> Option<()> {
-        let attributes = user.attributes();
-        let mut sizes: Vec<u64> = match user.opcode.as_str() {
-            "slice" => user.shape.array()?.dimensions.clone(),
-            // Each device uses its own id to select its part of an array.
-            "dynamic-slice"
-                if self.module.devices().is_some_and(|(replicas, partitions)| replicas * partitions > 1) =>
-            {
-                return None;
-            }
-            "dynamic-slice" => {
-                attributes.dynamic_slice_sizes.iter().map(|&it| u64::try_from(it).ok()).collect::<Option<_>>()?
-            }
-            _ => attributes.gather_slice_sizes.iter().map(|&it| u64::try_from(it).ok()).collect::<Option<_>>()?,
-        };
-        sizes.truncate(from.len());
-        let selects = |(index, (size, whole)): (usize, (&u64, &u64))| (size < whole).then_some(index);
-        let selecting: Vec<usize> = sizes.iter().zip(from).enumerate().filter_map(selects).collect();
-        if selecting.is_empty() || selecting.iter().any(|&it| dimensions.get(it).copied().flatten().is_none()) {
-            return None;
-        }
-        // A gather selects once for each index vector.
-        let picks = match user.opcode.as_str() {
-            "gather" => {
-                let slice: f64 = sizes.iter().map(|&size| size as f64).product();
-                user.shape.elements() / slice.max(1.0)
-            }
-            _ => 1.0,
-        };
-        let part = |index: &usize| Some(*sizes.get(*index)? as f64 / (*from.get(*index)? as f64).max(1.0));
-        let part: f64 = picks * selecting.iter().filter_map(part).product::<f64>();
-        let selected = self.selected.entry(self.module.index_of(user)?).or_default();
-        *selected = selected.max(part.min(1.0));
-        Some(())
-    }
-}
-
-/// Maps dimensions through a change of shape. Returns `None` if a dimension of the examined array is split or joined.
-fn reshaped(from: &[u64], to: &[u64], dimensions: &Dimensions) -> Option<Dimensions> {
-    let before = |sizes: &[u64], index: usize| sizes.iter().take(index).product::<u64>();
-    let mut mapped: Dimensions = vec![None; to.len()];
-    for (index, size) in from.iter().enumerate().filter(|(_, size)| **size > 1) {
-        let Some(Some(source)) = dimensions.get(index) else { continue };
-        let same = |&it: &usize| to.get(it) == Some(size) && before(to, it) == before(from, index);
-        *mapped.get_mut((0..to.len()).find(same)?)? = Some(*source);
-    }
-    Some(mapped)
 }
 
 #[cfg(test)]
@@ -364,12 +222,5 @@ mod tests {
         fine(steps(600, "sort", || last("f32[4,1,320]")), &RULE);
         let bare = tpu_steps(12, |b, at| op_of(b, 7, ("dot.1", "convolution"), at, 900));
         assert!(matches!(says(bare, &RULE), Verdict::NotChecked(_)));
-    }
-
-    #[test]
-    fn shapes_change_along_whole_dimensions() {
-        let all: Dimensions = vec![Some(0), Some(1), Some(2)];
-        assert_eq!(reshaped(&[4, 96, 8], &[4, 1, 96, 8], &all), Some(vec![Some(0), None, Some(1), Some(2)]));
-        assert_eq!(reshaped(&[4, 96, 8], &[384, 8], &all), None);
     }
 }

@@ -94,7 +94,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             .map_or_else(|| "random numbers".to_owned(), |array| shown(&Shape::Array(array.clone()).text(false))),
     );
     let uses_rbg = drawing.iter().any(|(op, _)| words(text(op.framework_path)).any(|word| word == RBG));
-    let generator = if uses_rbg {
+    // The sort takes the time of a permutation, so another generator changes little.
+    let permutes = matches!(sampler, Some("jax.random.permutation" | "jax.random.choice" | "jax.random.shuffle"));
+    let generator = if uses_rbg || permutes {
         ""
     } else {
         "Use a faster generator: jax.config.update(\"jax_default_prng_impl\", \"rbg\"), or keys from jax.random.key(seed, \
@@ -109,6 +111,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "To draw several samples from one distribution (jax.random.categorical), do not draw noise for each class and sample: \
              draw one uniform number for each sample, and search it in the cumulative probabilities (jnp.searchsorted of \
              jnp.cumsum)."
+        }
+        Some("jax.random.permutation" | "jax.random.choice" | "jax.random.shuffle") => {
+            "To draw a few of many elements without replacement, jax.random.choice(replace=False) and permutation sort all of them. \
+             Draw with replacement instead (jax.random.randint: two equal indices are rare if the array is large), draw the indices on \
+             the host, or shuffle once per epoch and take slices."
         }
         _ => "Draw fewer numbers: only those that are used, in the smallest shape that can be broadcast.",
     };

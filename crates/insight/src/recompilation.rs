@@ -111,8 +111,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             numbers.words().why_compiled
         ),
         None => format!(
-            "{} Pad inputs to fixed shapes (also the last batch), pass changing numbers as arrays instead of static arguments, \
-             and call {} once, outside the loop.",
+            "{} Pad inputs to a fixed shape or to a few lengths (buckets), also the last batch. Pass changing numbers as arrays instead of static \
+             arguments, and call {} once, outside the loop.",
             numbers.words().why_compiled,
             numbers.words().compiler
         ),

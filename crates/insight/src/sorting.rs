@@ -7,7 +7,7 @@
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
-use super::{Rule, Verdict, sampling_over_all_classes};
+use super::{Rule, Verdict, random_numbers, sampling_over_all_classes};
 use base::format;
 use metrics::Op;
 use report::{Confidence, FindingSeverity};
@@ -15,7 +15,7 @@ use report::{Confidence, FindingSeverity};
 pub(super) static RULE: Rule = Rule {
     id: "sorting",
     title: "Sorting takes much of the time",
-    explained_by: &[&[&sampling_over_all_classes::RULE]],
+    explained_by: &[&[&random_numbers::RULE, &sampling_over_all_classes::RULE]],
     ..Rule::checked_by(check)
 };
 

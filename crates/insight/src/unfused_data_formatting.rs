@@ -10,7 +10,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict, copied_arguments, derivative_matrix, reverse_jacobian, rewritten_state};
 use base::{Ps, format};
 use facts::hlo_categories::{COPY, DATA_FORMATTING, RESHAPE, TRANSPOSE};
-use metrics::Op;
+use metrics::{Op, OpFamily};
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
@@ -56,19 +56,24 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     Draft::new(severity, Confidence::High, "Layout changes take much of the op time", message)
         .remedy(&format!(
-            "Store arrays in the layout that the ops compute in: channels last for convolutions ({}), and the contracted axis \
-             last for matrix products. Use einsum instead of transpose and reshape around a product, and remove transposes that \
-             cancel each other.",
-            match numbers.trace.framework {
-                Framework::PyTorch => "memory_format=torch.channels_last",
-                Framework::TensorFlow => "data_format=\"channels_last\"",
-                Framework::Jax | Framework::Unknown => "dimension_numbers NHWC or NDHWC",
-            }
+            "Store arrays in the layout that the ops compute in: {}the contracted axis last for matrix products. Use einsum instead \
+             of transpose and reshape around a product, and remove transposes that cancel each other.",
+            channels_last(numbers).map_or(String::new(), |option| format!("channels last for convolutions ({option}), and "))
         ))
         .passed("data_formatting_percent", share, OVERHEAD_PERCENT.good)
         .at_stake(numbers.of_window(share))
         .link(view, &filter)
         .fires()
+}
+
+/// Returns the option that stores channels last. `None` if the program has no convolutions.
+fn channels_last(numbers: &Numbers<'_>) -> Option<&'static str> {
+    let mut ops = numbers.context.analysis.ops.rows.iter();
+    ops.any(|op| op.family == OpFamily::Convolution).then_some(match numbers.trace.framework {
+        Framework::PyTorch => "memory_format=torch.channels_last",
+        Framework::TensorFlow => "data_format=\"channels_last\"",
+        Framework::Jax | Framework::Unknown => "dimension_numbers NHWC or NDHWC",
+    })
 }
 
 #[cfg(test)]
