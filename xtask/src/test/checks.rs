@@ -21,6 +21,8 @@ pub(super) struct Run {
     pub skipped: Vec<String>,
     /// Browsers that are not installed and cannot be installed, each with the reason.
     pub absent: Vec<String>,
+    /// Lines of the summary of the second process.
+    pub others: Vec<String>,
 }
 
 /// Checks that run only if they are named, because they need large downloads.
@@ -32,7 +34,6 @@ pub(super) const ALL: &[Check] = &[
     Check { name: "fmt", what: "formatting", run: fmt },
     Check { name: "prose", what: "plain English in comments and documents", run: |_| prose::check() },
     Check { name: "clippy", what: "lints, native", run: clippy },
-    Check { name: "clippy-wasm", what: "lints, wasm32", run: clippy_wasm },
     Check { name: "native", what: "tests of the library, the command line and xtask", run: native },
     Check { name: "notices", what: "licences of what is shipped", run: |_| notices::check() },
     Check {
@@ -41,8 +42,9 @@ pub(super) const ALL: &[Check] = &[
         run: |_| fuzz::check(&tested_programs()?),
     },
     Check { name: "doc", what: "the examples in the documentation", run: doc },
-    Check { name: "python", what: "the Python package with JAX of two versions", run: |_| python::check() },
     Check { name: "build", what: "the page, in release mode", run: page },
+    Check { name: "python", what: "the Python package with JAX of two versions", run: |_| python::check() },
+    Check { name: "clippy-wasm", what: "lints, wasm32", run: clippy_wasm },
     Check { name: "size", what: "wasm sizes", run: sizes },
     Check { name: "browser", what: "tests of the page's parts in headless Chromium", run: in_browser },
     Check { name: "end2end", what: "the built page in Chromium", run: end_to_end },
