@@ -32,10 +32,11 @@
 //! * The library takes bytes and returns values. The library accesses no clock, file, network or browser. The command
 //!   line, the web worker and the tests are thin adapters around [`Session`].
 //! * Callers push input in chunks of any size. The same bytes always give the same report, bit for bit.
-//! * Damage is not an error: the report contains everything that could be read, and [`Warning`]s record what was lost and
-//!   where. The only [`Error`] is that a file is not a profile. Nothing panics on any input.
+//! * Damage is not an error: the report contains all data that could be read, and [`Warning`]s record what was lost and
+//!   where. The only [`Error`] is that a file is not a profile. No input causes a panic.
 //!
-//! Adapters use [`session`], [`table`], [`document`], [`pages`], [`export`], [`timeline`], [`compare`], [`report`] and [`text`].
+//! Adapters use the modules [`session`], [`table`], [`document`], [`pages`], [`export`], [`timeline`], [`compare`],
+//! [`report`] and [`text`].
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 #![forbid(unsafe_code)]
@@ -45,13 +46,13 @@
 pub mod session;
 pub use {compare, document, export, graph, pages, report, timeline};
 
-/// Tables: the engine, and the tables of a run.
+/// The table engine, and the tables of a run.
 pub mod table {
     pub use ::table::*;
     pub use tables::{AreaQuery, LineQuery, TableName};
 }
 
-/// Numbers, texts and JSON in the forms that every output uses.
+/// Formats numbers, texts and JSON in the same way for every output.
 pub mod text {
     pub use base::{fields, format, home, json, json_text, number, sort};
 }

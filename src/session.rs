@@ -11,11 +11,12 @@
 //! To decode many files in parallel, give each file its own session, then [append](Session::append) the sessions to one
 //! session in the order of the files.
 //!
-//! Inflating and decoding take about the same time, so native tools and the page do both at once: one thread drives the
-//! [`Unpacker`] and passes on its chunks, and the other calls [`Session::unpacked`]. Both ways give the same runs.
+//! Inflating and decoding take about the same time, so native tools and the page do both at the same time. One thread
+//! drives the [`Unpacker`] and passes on its chunks, and another thread calls [`Session::unpacked`]. With one thread or
+//! two, the runs are the same.
 //!
 //! An error affects only its file: the other files of the session still load. All files of one run (its hosts, its sidecars)
-//! must be finished before [`Session::runs`] is called. Files finished later become separate runs.
+//! must be finished before [`Session::runs`] is called. Files that are finished later become separate runs.
 
 mod handover;
 mod hlo_programs;
@@ -51,14 +52,14 @@ use timeline::Timeline;
 use intake::{Content, Intake, Member};
 use runs::LoadedRun;
 
-/// Identifies a file of one [`Session`].
+/// Identifies a file within a [`Session`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(u32);
 
 /// Location of an event, for an [`ArgumentsReader`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventInFile {
-    /// Path of the event's file. For a member of an archive, the path of the member.
+    /// Path of the event's file. For a member of an archive, this is the path of the member.
     pub path: String,
     /// Index of the event among the events of that file.
     pub index: u32,
@@ -66,7 +67,7 @@ pub struct EventInFile {
     pub name: String,
 }
 
-/// An events table and the location of each event. `None` for an event whose location is unknown.
+/// An events table and the location of each event. The location is `None` if it is unknown.
 pub type ListedEvents = (Table, Vec<Option<EventInFile>>);
 
 /// Loads files and keeps their runs. The module's documentation gives the order of calls.
@@ -77,7 +78,7 @@ pub struct Session {
     runs: VecDeque<LoadedRun>,
 }
 
-/// A file that is being read. Its `intake` is `None` once the file is finished.
+/// A file that is being read. The field `intake` is `None` after the file is finished.
 struct File {
     unpacker: Option<Unpacker>,
     intake: Option<Intake>,
@@ -89,23 +90,23 @@ impl Session {
         Session::default()
     }
 
-    /// Starts a file. `path` is shown to users and determines to which run the file belongs. The path separates folders
-    /// by `/`. `size` is the stored size, if known.
+    /// Starts a file. `path` is shown to users, and determines to which run the file belongs. Folders in the path are
+    /// separated by `/`. `size` is the stored size, if known.
     pub fn begin(&mut self, path: &str, size: Option<u64>) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
         self.files.push(File { unpacker: None, intake: Some(Intake::new(path, size)) });
         id
     }
 
-    /// Passes in the [`Outliner`]'s results for a file that has received no bytes yet, plane by plane.
-    /// These planes are then decoded as they arrive and are never held in memory as a whole.
+    /// Adds the [`Outliner`]'s result for a plane of a file that has received no bytes yet. The plane is then decoded
+    /// as it arrives, and is never in memory as a whole.
     pub fn add_outline(&mut self, file: FileId, outline: Outline) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
             intake.add_outline(outline);
         }
     }
 
-    /// Passes in the next stored bytes of a file. Does nothing if the file is finished.
+    /// Adds the next stored bytes of a file. Does nothing if the file is finished.
     pub fn push(&mut self, file: FileId, bytes: &[u8]) {
         let Some(File { unpacker, intake: Some(intake) }) = self.files.get_mut(file.0 as usize) else { return };
         intake.count_stored(bytes.len() as u64);
@@ -113,15 +114,16 @@ impl Session {
         unpacker.push(bytes, &mut |piece| intake.accept(piece));
     }
 
-    /// Passes in the next chunk of a file from an external [`Unpacker`]. Must not be mixed with [`Session::push`].
+    /// Adds the next chunk of a file, from an [`Unpacker`] outside the session. A file must receive either chunks or
+    /// stored bytes ([`Session::push`]), not both.
     pub fn unpacked(&mut self, file: FileId, piece: Unpacked<'_>) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
             intake.accept(piece);
         }
     }
 
-    /// Adds `bytes` to the stored size of a file whose bytes are unpacked elsewhere. Call it before passing in the chunks
-    /// made from those bytes, so that the size is known even if [`Session::begin`] did not receive it.
+    /// Adds `bytes` to the stored size of a file whose bytes are unpacked elsewhere. Call this function before adding
+    /// the chunks that these bytes give, so that the size is known even if [`Session::begin`] did not receive it.
     pub fn stored(&mut self, file: FileId, bytes: u64) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
             intake.count_stored(bytes);
@@ -145,38 +147,40 @@ impl Session {
         result
     }
 
-    /// Drops a file that is being read, with everything decoded from it.
+    /// Drops a file that is being read, and all events that were decoded from it.
     pub fn cancel(&mut self, file: FileId) {
         if let Some(file) = self.files.get_mut(file.0 as usize) {
             (file.unpacker, file.intake) = (None, None);
         }
     }
 
-    /// Moves the finished files of another session to the end of this one. This allows files to be decoded in parallel, each
-    /// in its own session.
+    /// Moves the finished files of another session to the end of this session. With this function, files can be decoded
+    /// in parallel, each in its own session.
     pub fn append(&mut self, other: Session) {
         self.members.extend(other.members);
         self.runs.extend(other.runs);
     }
 
-    /// Records a file that exists but was not read, because the plan reads another file of the same host. The run's report
-    /// mentions it. If the other file is not a profile, [`Session::wanted`] requests this one.
+    /// Records a file that exists but was not read, because the plan reads another file of the same host. The run's
+    /// report mentions the file that was left out. If the other file is not a profile, [`Session::wanted`] requests the
+    /// file that was left out.
     pub fn leave_out(&mut self, path: &str, size: u64, kind: FileKind) {
         self.members.push(Member::new(path, size, kind, Content::NotRead));
     }
 
-    /// Returns the files that were left out but are needed after all, because the file read instead contained nothing. The
-    /// session forgets these files, and the caller must read them like any other file.
+    /// Returns the files that were left out but are needed after all, because the file that was read instead contained
+    /// no events. The session forgets the files that it returns, and the caller must read them like any other file.
     pub fn wanted(&mut self) -> Vec<String> {
         runs::wanted(&mut self.members)
     }
 
-    /// Returns true if the run is an imported result. Such a run has no events.
+    /// Returns true if the run is an imported result. An imported run has no events.
     pub fn is_imported(&self, run: u32) -> bool {
         self.runs.get(run as usize).is_some_and(LoadedRun::is_imported)
     }
 
-    /// Returns true if the run is a lake export. Its numbers belong to other captures, so no report describes it.
+    /// Returns true if the run is a lake export. The numbers of a lake export belong to other captures, so the export
+    /// has no report.
     pub fn is_of_lake(&self, run: u32) -> bool {
         self.runs.get(run as usize).is_some_and(LoadedRun::is_of_lake)
     }
@@ -186,7 +190,7 @@ impl Session {
         self.source(run, &Settings::default())?.trends()
     }
 
-    /// Returns the runs so far, in the order of their files.
+    /// Returns the runs that have been read so far, in the order of their files.
     pub fn runs(&mut self) -> Vec<RunSummary> {
         self.runs.extend(runs::build(&mut self.members));
         self.runs.iter().enumerate().map(|(index, run)| run.summary(index)).collect()
@@ -204,18 +208,19 @@ impl Session {
         Some(self.source(run, settings)?.profile().copied())
     }
 
-    /// Returns the parts of a run that pages and tables read.
+    /// Returns the parts of a run from which pages and tables are made.
     fn source(&mut self, run: u32, settings: &Settings) -> Option<Source<'_>> {
         Some(self.runs.get_mut(run as usize)?.source(settings))
     }
 
-    /// Returns the reason why a table of a run has no rows, if it is known. An imported result lacks the tables that need
-    /// events.
+    /// Returns the reason why a table of a run has no rows, if it is known. For example, an imported result lacks the
+    /// tables that need events.
     pub fn why_empty(&mut self, run: u32, settings: &Settings, name: TableName) -> Option<String> {
         self.source(run, settings)?.why_empty(name)
     }
 
-    /// Returns a table of a run. See [`tables::rows`] for `variant`. The analysis is cached until the settings change.
+    /// Returns a table of a run. See [`tables::rows`] for `variant`. The analysis behind the table is cached until the
+    /// settings change.
     pub fn table(
         &mut self,
         run: u32,
@@ -298,8 +303,8 @@ impl Session {
         Some(self.source(run, settings)?.memory()?.recorded())
     }
 
-    /// Returns the details of one row of a table. The row is given by its index among the rows that match `query`. `None` if
-    /// there is no such run.
+    /// Returns the details of one row of a table. `index` is the row's position among the rows that match `query`.
+    /// `None` if there is no such run.
     pub fn row(
         &mut self,
         run: u32,
@@ -312,8 +317,8 @@ impl Session {
         Some(pages::row(self.source(run, settings)?, name, variant, query, index))
     }
 
-    /// Returns the page of a view of a run. For an imported result, the page shows the numbers that the result contains.
-    /// `None` if there is no such run.
+    /// Returns the page that a view shows for a run. For an imported result, the page shows the numbers that the result
+    /// contains. `None` if there is no such run.
     pub fn page(&mut self, run: u32, settings: &Settings, view: View, query: &PageQuery) -> Option<Page> {
         Some(pages::page(self.source(run, settings)?, view, query))
     }

@@ -1,4 +1,4 @@
-//! The script of the GitHub Action, run as in a job: in an empty folder, with crossprof on PATH.
+//! Runs the script of the GitHub Action as a job runs it: in an empty folder, with crossprof on PATH.
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,7 +8,6 @@ use crate::support::cli;
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
 
-/// A job that uses the action.
 struct Job {
     folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The commands for agents: `digest`, `inspect`, `ask`, `baseline`, `skill` and `mcp`.
+//! Tests the commands for agents: `digest`, `inspect`, `ask`, `baseline`, `skill` and `mcp`.
 
 use std::path::Path;
 
@@ -161,7 +161,7 @@ mod mcp {
 
     use super::*;
 
-    /// A client over the pipes of a server.
+    /// A client that talks to a server through the server's pipes.
     struct Client {
         server: Child,
         to: Option<ChildStdin>,
@@ -203,7 +203,7 @@ mod mcp {
             answer
         }
 
-        /// Calls a tool. Returns true if it succeeded, and its text.
+        /// Calls a tool. Returns true if the call succeeded, and the text of the answer.
         fn call(&mut self, tool: &str, arguments: Value) -> (bool, String) {
             let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
             let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();

@@ -1,5 +1,5 @@
-//! Program arguments, compared with the shardings in the capturing script (tests/data/capture.py): `x` is 1024 x 256
-//! floats, split over 8 devices by rows, and `w` is 256 x 256 floats on each device.
+//! Compares program arguments with the shardings in the script that made the capture (tests/data/capture.py). `x` has
+//! 1024 x 256 floats, which are split over 8 devices by rows, and `w` has 256 x 256 floats on each device.
 
 use crossprof::table::{Cell, Query, Table};
 use crossprof::{Session, Settings, TableName};

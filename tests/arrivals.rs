@@ -1,5 +1,5 @@
-//! Arrivals at collectives, scores of devices, hosts and places of chips, compared with numbers that a script read from the
-//! events in the files. The script shares no code with crossprof.
+//! Compares arrivals at collectives, scores of devices, hosts, and places of chips with numbers that a script computed
+//! from the events in the files. The script shares no code with crossprof.
 
 use crate::support;
 use crate::support::tpu;
@@ -29,7 +29,8 @@ fn number(table: &Table, row: usize, key: &str) -> f64 {
 }
 
 /// In all 48 all-reduces of the example, the last chip arrives last. For each all-reduce, the script subtracted the
-/// shortest of the four durations from the other three, and also from the second-shortest alone.
+/// shortest of the four durations from the other three durations. It also computed the difference between the
+/// second-shortest and the shortest.
 #[test]
 fn the_last_chip_of_the_example_arrives_last_everywhere() {
     let mut session = support::open("example.trace.json", tpu::trace().0.as_bytes());
@@ -58,7 +59,7 @@ fn the_last_chip_of_the_example_arrives_last_everywhere() {
     near((0..6).map(|row| number(&ops, row, "wait_time_us")).sum(), 22_867.7);
 }
 
-/// All ops of the last chip take 4 % longer in the generator of the example.
+/// The generator of the example makes all ops of the last chip 4 % longer.
 #[test]
 fn the_last_chip_of_the_example_is_a_finding_with_its_cause() {
     let profile = support::load("example.trace.json", tpu::trace().0.as_bytes()).1.remove(0);
@@ -94,7 +95,7 @@ fn chips_have_the_places_that_the_file_records_and_partners_on_other_hosts_are_n
     assert!(runs.rows.is_empty());
 }
 
-/// The file contains no collective: each GPU runs the program alone.
+/// The file contains no collective, because each GPU runs the program alone.
 #[test]
 #[ignore = "reads real profiles"]
 fn devices_that_do_not_communicate_have_no_arrivals() {

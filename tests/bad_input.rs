@@ -1,5 +1,5 @@
-//! Broken, unusual and hostile files. Each file gives a partial profile with precise warnings, or one clear error. There
-//! must be no panic, no hang and no unbounded memory.
+//! Reads broken, unusual and hostile files. Each file gives a partial profile with precise warnings, or one clear
+//! error. No file may cause a panic, a hang or unbounded memory use.
 
 use crate::support::{gzip, load, samples};
 use crossprof::{Error, FileResult, Session, Severity, UnifiedProfile};
@@ -19,7 +19,7 @@ fn damaged(result: &FileResult) -> bool {
     result.warnings.iter().any(|warning| warning.severity == Severity::Damage)
 }
 
-/// Requires a profile with a warning that names a location.
+/// Requires that the file gives a profile with a warning that names a location.
 fn partial(what: &str, bytes: &[u8]) -> UnifiedProfile {
     let (result, mut reports) = load("bad", bytes);
     assert_eq!(result.error, None, "{what}");
@@ -28,7 +28,7 @@ fn partial(what: &str, bytes: &[u8]) -> UnifiedProfile {
     reports.remove(0)
 }
 
-/// Requires a profile with `ops` device ops, with or without warnings.
+/// Requires that the file gives a profile with `ops` device ops, with or without warnings.
 fn read(what: &str, bytes: &[u8], ops: u64) -> UnifiedProfile {
     let (result, mut reports) = load("odd", bytes);
     assert_eq!(result.error, None, "{what}");
@@ -36,7 +36,7 @@ fn read(what: &str, bytes: &[u8], ops: u64) -> UnifiedProfile {
     reports.remove(0)
 }
 
-/// Requires an error that contains `words`.
+/// Requires that the file is rejected with an error that contains `words`.
 fn refused(what: &str, bytes: &[u8], words: &str) {
     let (result, reports) = load("bad", bytes);
     assert!(reports.is_empty(), "{what}: a report was made");

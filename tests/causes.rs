@@ -1,8 +1,8 @@
 //! Causes in comparisons. Each trace contains a known difference, and the comparison must name its cause first, with its
 //! scope.
 //!
-//! The traces are Chrome JSON of one GPU whose host launches eight kernels per step. Each step varies by its own noise, and
-//! each kernel slightly more.
+//! The traces are Chrome JSON of one GPU whose host launches eight kernels per step. Each step has its own noise, and
+//! each kernel has a little additional noise.
 
 use crate::support;
 use crate::support::chrome::ChromeTrace;
@@ -19,17 +19,16 @@ const OPS: [(&str, &str, f64); 8] = [
     ("loop_multiply_fusion.9", "opt/mul", 350.0),
 ];
 
-/// Number of steps of a capture.
 const STEPS: usize = 20;
 
 /// The known difference of a capture.
 #[derive(Clone, Default)]
 struct Change {
-    /// Factors by which ops take longer, by name.
+    /// Names of ops, each with the factor by which the op takes longer.
     slower: Vec<(&'static str, f64)>,
-    /// Ops that replace those of [`OPS`].
+    /// Ops that replace the ops in [`OPS`].
     ops: Option<Vec<(&'static str, &'static str, f64)>>,
-    /// A host range before the first launch of a step, with its length.
+    /// Name and length of a host range before the first launch of each step.
     host: Option<(&'static str, f64)>,
     /// Applies the change only to every nth step.
     every: usize,

@@ -1,4 +1,4 @@
-//! `crossprof check` on the command line: limits that hold or fail, mistakes, and output files.
+//! Tests `crossprof check` on the command line: limits that hold or fail, mistakes, and output files.
 
 mod docs;
 mod mistakes;
@@ -16,7 +16,6 @@ use serde_json::Value;
 
 const MS: u64 = 1_000_000_000;
 
-/// Runs `crossprof check` in `folder`.
 fn check(folder: &Path, arguments: &[&str]) -> Output {
     crossprof(folder, &[&["check"], arguments].concat())
 }
@@ -29,13 +28,12 @@ fn json(folder: &Path, arguments: &[&str]) -> (i32, Value) {
     (output.status.code().unwrap(), document)
 }
 
-/// A separate folder for one test.
 fn scratch(name: &str) -> PathBuf {
     support::cli::scratch("check", name)
 }
 
-/// Writes a trace of 5 steps on 2 chips. Each step lasts `step_ms`. In each step, chip 0 computes for 80 ms and chip 1 for
-/// 60 ms, so the true numbers are known without any program.
+/// Writes a trace of 5 steps on 2 chips. Each step lasts `step_ms`. In each step, chip 0 computes for 80 ms and chip 1
+/// for 60 ms, so the expected numbers need no computation.
 fn trace(path: &Path, step_ms: u64) {
     let mut json = ChromeTrace::new();
     for device in 0..2 {

@@ -1,4 +1,5 @@
-//! Special inputs and outputs of the built command line: pipes, devices, links, and files that other programs need.
+//! Tests special inputs and outputs of the built command line: pipes, devices, links, and files that other programs
+//! need.
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ fn sample(name: &str) -> Vec<u8> {
     fs::read(samples::root().join(name)).expect("the example is there")
 }
 
-/// Runs a shell script. The path of crossprof is `$0`.
+/// Runs a shell script in which `$0` is the path of crossprof.
 fn shell(folder: &Path, script: &str) -> Output {
     let tool = env!("CARGO_BIN_EXE_crossprof");
     Command::new("sh").args(["-c", script, tool]).current_dir(folder).output().expect("a shell")

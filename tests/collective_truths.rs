@@ -1,4 +1,4 @@
-//! Communication in real profiles, compared with facts from other sources.
+//! Compares communication in real profiles with facts from other sources.
 
 use crate::support;
 use std::path::Path;
@@ -21,8 +21,8 @@ fn cell<'t>(table: &'t Table, row: usize, key: &str) -> &'t Cell {
     &table.rows[row][column]
 }
 
-/// Four chips with one all-reduce of 5 GiB, which runs three times on each chip. The durations were read from the xplane
-/// file.
+/// Four chips have one all-reduce of 5 GiB, which runs three times on each chip. The durations were read from the
+/// xplane file.
 #[test]
 #[ignore = "reads real profiles"]
 fn all_reduces_of_four_chips() {
@@ -44,8 +44,8 @@ fn all_reduces_of_four_chips() {
     assert!(profile.not_measured.iter().any(|it| it.field == "communication.wait_time_us"));
 }
 
-/// Eight CPU devices as a 4 x 2 mesh. Each op waits in the groups that the program specifies (written out by hand here),
-/// and nowhere else.
+/// Eight CPU devices form a 4 x 2 mesh. Each op waits only in the groups that the program specifies. The test lists
+/// these groups by hand.
 #[test]
 fn waits_are_those_of_the_groups_of_a_mesh() {
     let columns: &[&[usize]] = &[&[0, 2, 4, 6], &[1, 3, 5, 7]];

@@ -1,4 +1,4 @@
-//! `crossprof compare` on the command line: inputs, outputs and errors.
+//! Tests inputs, outputs and errors of `crossprof compare` on the command line.
 
 mod folders;
 mod gates;
@@ -84,7 +84,7 @@ fn a_factor_of_two_is_reported_and_swapping_inverts_it() {
     assert_eq!(other, json(&folder, &[MAIN, NEW, "--baseline", "new"]));
 }
 
-/// Several captures of each side form one run each. The report keeps both the single captures and the groups.
+/// The captures of each side form one run. The report keeps both the single captures and the groups.
 #[test]
 fn groups_of_captures_are_compared_by_their_spread() {
     let folder = scratch("groups");
@@ -133,7 +133,8 @@ fn a_file_against_itself_has_no_winner() {
     assert!(same["metrics"].as_array().unwrap().iter().all(|metric| metric["winner"].is_null()), "{same}");
 }
 
-/// A report is also an input. Alone or together with another file, it gives the same comparison and the same bytes.
+/// A report is also an input. Whether the report is read alone or together with another file, the comparison and the
+/// bytes are the same.
 #[test]
 fn a_report_gives_the_comparison_again() {
     let folder = two("again");
@@ -163,7 +164,7 @@ fn a_report_gives_the_comparison_again() {
     assert!(page.contains("&lt;script&gt;alert(1)"));
 }
 
-/// The button's script works on the report's data: it saves the same list of profiles that `analyze` writes.
+/// The script of the report's button saves the same list of profiles that `analyze` writes.
 #[test]
 fn the_profiles_of_a_report_are_those_of_analyze() {
     let folder = two("profiles");
@@ -177,7 +178,7 @@ fn the_profiles_of_a_report_are_those_of_analyze() {
 }
 
 /// The median steps are drawn below each other on one scale. The pictures are drawn from the events of a trace, or come
-/// from a report. A profile has no picture.
+/// from a report. A profile JSON has no picture.
 #[test]
 fn a_report_draws_the_median_steps() {
     let folder = two("steps");
@@ -275,7 +276,7 @@ fn profiles_folders_and_lists_are_mixed() {
     assert!(text.lines().count() <= 60 && text.contains("faster"), "{text}");
 }
 
-/// More runs than fit in columns are shown over time, if their names contain the order.
+/// Runs that do not fit into columns are shown over time, if their names contain their order.
 #[test]
 fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
     let folder = scratch("trend");
@@ -357,7 +358,7 @@ fn the_schema_is_printed_and_true() {
     assert_ne!(stdout(&crossprof(&root, &["schema"])), stdout(&crossprof(&root, &["schema", "comparison"])));
 }
 
-/// The tests in `comparison.rs` check the content.
+/// The tests in `comparison.rs` check the content of the section.
 #[test]
 #[ignore = "reads real profiles"]
 fn the_report_of_two_real_runs_is_small() {

@@ -1,4 +1,4 @@
-//! Comparisons of runs whose difference is known. The comparison must name the cause first, and its parts must add up.
+//! Compares runs whose difference is known. The comparison must name the cause first, and its parts must add up.
 
 use crate::support;
 use crate::support::chrome::ChromeTrace;
@@ -25,7 +25,7 @@ struct Job {
     /// Additional time of the matmul on the second device.
     behind_us: u64,
     gap_us: u64,
-    /// The number in the names. Each build changes it.
+    /// Number in the names of the ops. Each build changes it.
     number: u32,
 }
 
@@ -82,7 +82,7 @@ impl Job {
     }
 }
 
-/// Compares both runs and checks the sum of the parts.
+/// Compares both runs, and checks that the parts add up to the difference.
 fn compared(base: Job, run: Job) -> Comparison {
     let found = compare(&[base.subject("base"), run.subject("run")], &Options::default());
     adds_up(&found);
@@ -195,7 +195,7 @@ fn an_exported_profile_compares_like_its_trace() {
     assert_eq!(straight, through_files);
 }
 
-/// Returns the profile in the format of the 1.0.0 tools, with only the sections of their schema.
+/// Returns the profile in the format of version 1.0.0, with only the sections of that version's schema.
 fn historical(profile: &UnifiedProfile) -> UnifiedProfile {
     let mut value = serde_json::to_value(profile).unwrap();
     let sections = value.as_object_mut().unwrap();
@@ -294,7 +294,8 @@ fn runs_with_and_without_steps_are_not_compared() {
     assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
 }
 
-/// For pairs of real captures, checks the verdict on whether their steps do the same work, and the evidence for it.
+/// For pairs of real captures, checks the verdict on whether their steps do the same work, and the evidence for that
+/// verdict.
 #[test]
 #[ignore = "reads real profiles"]
 fn equal_and_different_work_of_real_captures_is_detected() {

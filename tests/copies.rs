@@ -1,15 +1,16 @@
-//! Copies whose direction is only known from the host call (on ROCm) are treated alike in every section, table and
-//! page.
+//! On ROCm, the direction of a copy is known only from the host call. All sections, tables and pages must treat such
+//! copies alike.
 //!
-//! The expected values were counted in the files by a separate program: the events named `__amd_rocclr_copyBuffer` or
-//! `__amd_rocclr_fillBufferAligned` on streams, classified by the name of the first host event with the same correlation id.
+//! A separate script counted the expected values in the files: the events named `__amd_rocclr_copyBuffer` or
+//! `__amd_rocclr_fillBufferAligned` on streams, classified by the name of the first host event with the same
+//! correlation id.
 
 use crate::support;
 use crate::support::xprof::{Row, number, ours};
 use crossprof::{Query, Session, Settings, TableName, WindowChoice};
 
 /// Copies in a file: direction, category in the report, part of the step, count, summed microseconds, and microseconds
-/// during which a device runs at least one of these copies and nothing else (mean over devices).
+/// during which a device runs only copies of this kind (mean over devices).
 type Truth = (&'static str, &'static str, &'static str, u64, f64, f64);
 
 const TRUTHS: [(&str, &[Truth]); 3] = [
@@ -25,8 +26,8 @@ const TRUTHS: [(&str, &[Truth]); 3] = [
     ("gfx950-te-attention", &[("memset", "memset", "data_movement", 20, 166.482, f64::NAN)]),
 ];
 
-/// Measures the active span of each device, which includes every copy. No trace confirms the number of steps, so parts are
-/// not divided by that number.
+/// Settings that measure the active span of each device, which includes every copy. The traces do not confirm the
+/// number of steps, so parts are not divided by it.
 fn whole_capture() -> Settings {
     Settings { window: WindowChoice::Active, num_steps: Some(977), ..Settings::default() }
 }

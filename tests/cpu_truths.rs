@@ -1,5 +1,6 @@
-//! Ops of XLA's CPU backend. Their ends are compared with a script's results from the raw events (tests/data/cpu_ends.py),
-//! and their costs with XLA's own numbers for the compiled programs (tests/data/capture.py).
+//! Tests the ops of XLA's CPU backend. The ends of the ops are compared with the results that a script computed from
+//! the raw events (tests/data/cpu_ends.py), and their costs with XLA's own numbers for the compiled programs
+//! (tests/data/capture.py).
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ fn data() -> std::path::PathBuf {
     support::samples::root().join("tests/data")
 }
 
-/// Measures everything that the devices did.
+/// Settings that measure all work of the devices.
 fn whole() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }
@@ -69,7 +70,7 @@ fn ops_end_where_the_raw_events_say() {
     }
 }
 
-/// According to the length of its event alone, `dot.1` of the page's example would run at thousands of GFLOP/s.
+/// If an op ended with its event, `dot.1` in the page's example would run at thousands of GFLOP/s.
 #[test]
 fn rates_of_ops_that_end_later_are_possible() {
     let run = run("../../www/assets/examples/jax-cpu-train.xplane.pb");
@@ -87,7 +88,7 @@ fn rates_of_ops_that_end_later_are_possible() {
     assert_eq!(rates, 2);
 }
 
-/// Iterations of the loop in `jit_random`. XLA counts the loop once.
+/// Number of iterations of the loop in `jit_random`, which XLA counts once.
 const TRIPS: f64 = 5.0;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Whole files in the decoders: every event of an xplane file and of its JSON, and real files with known contents that other
-//! tools counted.
+//! Decodes whole files: every event of an xplane file and of its JSON, and real files whose contents other tools
+//! counted.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -150,7 +150,7 @@ fn damaged_and_unusual_files_give_their_content() {
 /// `(plane, line, name, start, duration)`. The JSON writes a duration of 0 as 1 ps.
 type Row = (String, String, String, i64, i64);
 
-/// Returns the events of a JSON file. If an event has a time on a chip's own clock, uses that time, moved by the entry of
+/// Returns the events of a JSON file. If an event has a time on a chip's own clock, uses that time, plus the shift in
 /// `shifts` for the event's plane.
 fn json_rows(text: &[u8], shifts: &BTreeMap<&str, i64>) -> Vec<Row> {
     let json: Value = serde_json::from_slice(text).unwrap();
@@ -181,15 +181,15 @@ fn json_rows(text: &[u8], shifts: &BTreeMap<&str, i64>) -> Vec<Row> {
     rows.collect()
 }
 
-/// Returns false for lines and events that the writer of the JSON drops.
+/// Returns false for lines and events that XLA drops when it writes the JSON.
 fn in_json((_, line, name, ..): &Row) -> bool {
     let dropped = ["MemoryAllocation", "MemoryDeallocation"];
     line != "Async XLA Ops" && !dropped.contains(&name.as_str())
 }
 
 /// Requires every event of the JSON to be in the xplane file with the same names and the same time. On devices, the JSON
-/// must also contain all events. For events of TPU planes without a chip time, whose times are mapped through the plane's
-/// ops, only the number is compared. Returns the number of events.
+/// must also contain all events. Events of TPU planes without a chip time are only counted, because their times are
+/// mapped through the plane's ops. Returns the number of compared events.
 fn same_events(xplane: &Path, json: &Path) -> usize {
     let trace = decode(xplane);
     let clocks = trace.planes.iter().filter_map(|plane| Some((trace.text(plane.name), plane.clock?.shift.as_ps())));
@@ -234,7 +234,7 @@ fn real_jsons_have_the_events_of_their_xplanes() {
     }
 }
 
-/// Describes a file that is not a trace: the reason why it is skipped, or the error.
+/// For a file that is not a trace, returns the reason why the file is skipped, or the error.
 fn described(path: &str) -> String {
     let stored = samples::real_bytes(path);
     let plain = if stored.starts_with(&[0x1f, 0x8b]) { gunzip(&stored) } else { stored };

@@ -1,7 +1,7 @@
-//! TPU profiles whose events have two times. All numbers use the chips' own clocks.
+//! Reads TPU profiles whose events have two times. All numbers must use the chips' own clocks.
 //!
-//! The expected values come from a separate program that parses `host.xplane.pb` and reads the stats `device_offset_ps` and
-//! `device_duration_ps` of the events of each line `XLA Ops`, roughly like this:
+//! The expected values come from a separate script. The script parses `host.xplane.pb` and reads the stats
+//! `device_offset_ps` and `device_duration_ps` of the events on each line `XLA Ops`, roughly like this:
 //!
 //! ```text
 //! starts = sorted(offset(e) for e in ops if name(e) == "copy-start")      # the first op of each run of jit_f
@@ -24,7 +24,7 @@ use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
 
 const FILES: [&str; 2] = ["tpu-v6e-4chip/*.xplane.pb", "tpu-v6e-4chip/*.trace.json.gz"];
 
-/// Measures everything that the devices did, as the sums in the script do.
+/// Settings that measure all work of the devices, like the sums in the script.
 fn whole() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }

@@ -1,5 +1,5 @@
-//! `crossprof table events --arguments`: reads a file again for all arguments of its events. The result is compared with
-//! other readers.
+//! Tests `crossprof table events --arguments`, which reads a file again to get all arguments of its events. The result
+//! is compared with other readers.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ fn events_of_several_hosts_are_found_in_their_files() {
     assert_eq!(numbers, ["103", "203"]);
 }
 
-/// Readings of hardware counters are events, on a line whose other entries are samples.
+/// Readings of hardware counters are events on a line whose other entries are samples.
 #[test]
 fn readings_of_counters_are_found() {
     let stat = |id: i64, value: i64| message().int(1, id).int(4, value);
@@ -115,7 +115,7 @@ fn files_that_cannot_be_read_again_are_reported() {
     assert!(said.contains("stdin: cannot be read again for the arguments of its events"), "{said}");
 }
 
-/// Events by line and name, in order of time: start (on the chip's clock if known) and arguments.
+/// For each line and name, the start (on the chip's clock if known) and the arguments of each event, in order of time.
 type Groups = BTreeMap<(String, String), Vec<(i64, BTreeMap<String, String>)>>;
 
 fn text_of(value: &Value) -> String {
@@ -127,7 +127,7 @@ fn sorted(mut groups: Groups) -> Groups {
     groups
 }
 
-/// Reads a file with `serde_json`.
+/// Reads a trace with `serde_json` instead of crossprof's decoder.
 fn read_by_others(path: &Path) -> Groups {
     let text = support::gunzip(&std::fs::read(path).unwrap());
     let file: Value = serde_json::from_slice(&text).unwrap();
@@ -151,7 +151,7 @@ fn read_by_others(path: &Path) -> Groups {
     sorted(groups)
 }
 
-/// Returns the command line's events for the lines and names of `groups`.
+/// Returns the events that the command line prints for the lines and names in `groups`.
 fn read_again(path: &Path, groups: &Groups) -> Groups {
     let mut found = Groups::new();
     for row in rows(path.parent().unwrap(), &[path.file_name().unwrap().to_str().unwrap()]) {

@@ -1,4 +1,5 @@
-//! The page's examples: the synthetic runs match their generators, and their reports contain the known values.
+//! Checks the page's examples: the synthetic runs match the output of their generators, and their reports contain the
+//! known values.
 //!
 //! To update them after changing a generator: `CROSSPROF_WRITE_EXAMPLES=1 cargo test --test tests examples::`.
 
@@ -8,8 +9,8 @@ use crossprof::{Settings, UnifiedProfile, WindowChoice};
 
 const PS_PER_US: f64 = 1e6;
 
-/// Returns the profile of the committed example. The example must contain exactly `text`. The expected values of the
-/// generators cover everything that the devices did.
+/// Returns the profile of the committed example. The example must contain exactly `text`. The report covers all work of
+/// the devices, as the expected values of the generators do.
 fn committed(name: &str, text: &str) -> UnifiedProfile {
     let path = support::samples::root().join("www/assets/examples").join(name);
     if std::env::var_os("CROSSPROF_WRITE_EXAMPLES").is_some() {

@@ -1,5 +1,5 @@
-//! Mixtures of experts with a planted imbalance in captures of JAX on the CPU (tests/data/experts). The expected values are the
-//! number of tokens of each expert, or the work of each device by the recording script's clock.
+//! Tests captures of JAX on the CPU that contain mixtures of experts with a planted imbalance (tests/data/experts). The
+//! expected values are the number of tokens of each expert, or the work of each device by the recording script's clock.
 
 use crate::support::{samples, xprof};
 

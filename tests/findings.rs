@@ -1,4 +1,4 @@
-//! Findings: the rules that fire on real profiles, and the references between rules, files and docs/findings.md.
+//! Tests which rules fire on real profiles, and the references between rules, files and docs/findings.md.
 
 mod advice;
 mod document;

@@ -1,4 +1,4 @@
-//! One `check` on every sample: the project's own, and real profiles if they are available.
+//! Runs one `check` on every sample: on the project's own samples, and on real profiles if they are available.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crossprof::run::Run;
 use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;
 
-/// Checks everything that must be true for any file.
+/// Checks the properties that the result for any file must have.
 fn check(path: &Path) {
     let shown = path.display().to_string();
     let stored = std::fs::read(path).expect("a readable sample");
@@ -37,7 +37,7 @@ fn check(path: &Path) {
     }
 }
 
-/// Small chunks take long on large files, so large files use larger chunks.
+/// Returns the chunk sizes to test. Large files are not read in small chunks, because that takes long.
 fn chunk_sizes(bytes: usize) -> &'static [usize] {
     match bytes {
         0..600_000 => &[1, 7, 4096],
@@ -63,7 +63,8 @@ fn check_report(shown: &str, report: &UnifiedProfile) {
     }
 }
 
-/// Checks that no percentage is outside 0..100, no time or size is negative, and JSON can represent every number.
+/// Checks that all percentages are between 0 and 100, that no time or size is negative, and that JSON can represent
+/// every number.
 fn check_values(shown: &str, path: &str, value: &Value) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| {
@@ -83,7 +84,7 @@ fn check_values(shown: &str, path: &str, value: &Value) {
     }
 }
 
-/// Removes everything that depends on a file's name.
+/// Removes all data that depends on a file's name.
 fn anonymous((mut result, mut reports): (FileResult, Vec<UnifiedProfile>)) -> (FileResult, Vec<UnifiedProfile>) {
     result.path.clear();
     result.members.iter_mut().for_each(|member| member.path.clear());

@@ -1,5 +1,5 @@
-//! A training loop that loses time in known ways, captured with JAX on the CPU (tests/data/goodput). The expected value is the
-//! lost time by the recording script's clock.
+//! Tests the capture of a training loop on the CPU that loses time in known ways (tests/data/goodput). The expected
+//! value is the lost time by the recording script's clock.
 
 use crate::support::{samples, xprof};
 

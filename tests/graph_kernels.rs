@@ -1,6 +1,6 @@
-//! Instructions of kernels that CUDA graphs launched, on captures of an H100 (tests/data/jax-h100). The expected instructions
-//! come from the order of XLA's own thunks, and from captures of the same programs without graphs, in which kernels name their
-//! instructions.
+//! Checks which instructions the kernels of CUDA graphs get, on captures of an H100 (tests/data/jax-h100). The expected
+//! instructions come from the order of XLA's own thunks, and from captures of the same programs without graphs, in
+//! which kernels name their instructions.
 
 use crate::support;
 
@@ -20,7 +20,7 @@ fn read(case: &str) -> Run {
     Run { trace: decoder.finish().unwrap(), ..Run::default() }
 }
 
-/// Returns the instructions and the command buffers of all kernels that name a program, by start.
+/// Returns the instruction and the command buffer of each kernel that names a program, in order of their starts.
 fn ops(trace: &Trace) -> Vec<(String, String)> {
     let mut found = Vec::new();
     trace.events.for_each(|id, event| {
@@ -35,7 +35,8 @@ fn ops(trace: &Trace) -> Vec<(String, String)> {
     found.into_iter().map(|(_, _, op, buffer)| (op, buffer)).collect()
 }
 
-/// Returns the instructions in execution order. Several kernels of one instruction give one entry.
+/// Returns the instructions in execution order. If one instruction has several kernels, the list contains the
+/// instruction once.
 fn instructions(case: &str) -> Vec<String> {
     let mut run = read(case);
     run.complete();

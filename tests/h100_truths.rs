@@ -1,4 +1,4 @@
-//! Numbers from captures of an H100 (tests/data/jax-h100), compared with XLA's own analysis of the programs, with the
+//! Compares numbers from captures of an H100 (tests/data/jax-h100) with XLA's own analysis of the programs, with the
 //! arithmetic of the recorded functions, and with times measured without the profiler.
 
 use crate::support::{samples, xprof};
@@ -84,7 +84,7 @@ fn copies_have_the_bytes_of_the_arrays() {
     }
 }
 
-/// The devices limit these steps, so tracing hardly changes the step times.
+/// The GPU limits these steps, so tracing hardly changes the step times.
 #[test]
 fn steps_take_as_long_as_without_tracing() {
     for (case, of, run) in [
@@ -100,7 +100,7 @@ fn steps_take_as_long_as_without_tracing() {
     }
 }
 
-/// XLA compiled six programs in this capture, and none in the others.
+/// XLA compiled six programs during this capture, and none during the other captures.
 #[test]
 fn compilations_are_counted() {
     let count = |case: &str| {

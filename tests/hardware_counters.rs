@@ -61,8 +61,8 @@ fn is_near(ours: f64, truth: &Value, tolerance: f64) -> bool {
     (ours - truth.as_f64().unwrap()).abs() <= tolerance
 }
 
-/// Checks the rates of sampled counters over the active time. The expected values come from a script that uses JAX's
-/// own reader. The script sums the samples, each spread over the time since the previous sample.
+/// Checks the rates of sampled counters during the active time. The expected values come from a script that uses JAX's
+/// own reader. The script spreads each sample over the time since the previous sample, and sums the samples.
 #[test]
 fn rates_of_sampled_counters_agree_with_a_script() {
     let mut session = open("jax-h100/counters.xplane.pb.gz");
@@ -86,7 +86,8 @@ fn rates_of_sampled_counters_agree_with_a_script() {
     }
 }
 
-/// Compares the mean power in the window and the clock of each step with `nvidia-smi`, which ran at the same time.
+/// Compares the mean power in the window and the clock in each step with the readings of `nvidia-smi`, which ran at the
+/// same time.
 #[test]
 fn the_kits_samples_of_power_and_clocks_agree_with_nvidia_smi() {
     let truth = truth("jax-h200/truth.json");
@@ -109,7 +110,7 @@ fn the_kits_samples_of_power_and_clocks_agree_with_nvidia_smi() {
     }
 }
 
-/// The steps on random numbers take longer than those on zeros, although they run the same program.
+/// Steps on random numbers take longer than steps on zeros, although both run the same program.
 #[test]
 fn the_power_limit_explains_the_slow_steps() {
     let truth = truth("jax-h200/truth.json");
@@ -167,8 +168,8 @@ fn the_use_of_the_units_of_tpus_equals_xprofs() {
     }
 }
 
-/// Compares every 97th row of XProf's `perf_counters`. XProf shows 0 for values that are stored as real numbers, as in the file
-/// of the v7x.
+/// Compares every 97th row of XProf's `perf_counters`. XProf shows 0 for values that a file stores as real numbers, as
+/// the file of the v7x does.
 #[test]
 fn the_readings_of_tpus_equal_xprofs() {
     let expected = truth("tpu-counters/xprof.json");

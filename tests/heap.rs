@@ -1,4 +1,5 @@
-//! Device memory profiles, compared with manual counts, with the results of prost and Python's gzip, and with each other.
+//! Compares device memory profiles with manual counts, with the results of prost and Python's gzip, and with each
+//! other.
 
 use crate::support::{cli, samples};
 use crossprof::compare::{self, Subject};
@@ -7,8 +8,8 @@ use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, Table, TableName, export};
 use wire_writer::{Message, message};
 
-/// Returns a profile with two lines of a program, called through a package: arrays `(bytes, line)` on `cuda:0`, and one
-/// executable.
+/// Returns a profile of a program with two source lines that call a package. The profile contains arrays
+/// `(bytes, line)` on `cuda:0`, and one executable.
 fn profile(arrays: &[(i64, i64)]) -> Message {
     let texts = [
         "",
@@ -186,7 +187,7 @@ fn damage_is_reported() {
     assert!(!codes(1).iter().any(|it| it.starts_with("memory_profile_damaged")), "a whole one");
 }
 
-/// The numbers come from a short Python program.
+/// The numbers come from a short Python script.
 #[test]
 #[ignore = "reads real profiles"]
 fn real_profiles_add_up() {
@@ -208,7 +209,8 @@ fn real_profiles_add_up() {
     }
 }
 
-/// Counted by hand: 1,000 + 76 + 7 bytes on line 12, of which 7 are a program, and 24 bytes on line 30.
+/// The expected values were counted by hand: 1,000 + 76 + 7 bytes on line 12 (the 7 bytes are a compiled program), and
+/// 24 bytes on line 30.
 #[test]
 fn reports_lead_with_the_memory() {
     let mut session = open(&[profile(&[(1000, 12), (24, 30), (76, 12)]).0]);

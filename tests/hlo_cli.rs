@@ -1,4 +1,4 @@
-//! `crossprof hlo`: text, pictures and exports of compiled programs.
+//! Tests `crossprof hlo`, which prints, draws and exports compiled programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crossprof::graph::{
 use crossprof::hlo::{self, Module};
 use rustc_hash::FxHashSet;
 
-/// CPU capture with three programs. Only one ran in the window.
+/// CPU capture with three programs, of which only one ran in the window.
 const TRAIN: &str = "tests/data/jax-cpu-train";
 
 fn run(arguments: &[&str]) -> Output {
@@ -62,7 +62,7 @@ fn a_program_has_its_name_number_and_fingerprint() {
     });
 }
 
-/// The times in front of the text, summed by instruction, equal those in the ops table.
+/// The times in front of the text, summed by instruction, equal the times in the ops table.
 #[test]
 fn times_equal_the_table_of_ops() {
     let table = printed(&["table", "ops", TRAIN, "--format", "json", "--filter", "hlo_module:jit_train_step"]);
@@ -120,7 +120,7 @@ fn pictures_and_exports_have_their_format() {
     assert!(critical.starts_with("Critical path of jit_train_step(4): "), "{critical}");
 }
 
-/// python/tests/test_reproduce.py runs such scripts.
+/// The test python/tests/test_reproduce.py runs such scripts.
 #[test]
 fn a_script_has_the_op_and_its_numbers_in_the_trace() {
     let script = of_step(&["--op", "dot.1", "--format", "jax"]);
@@ -222,7 +222,7 @@ fn instructions_with_many_users_are_not_followed() {
     assert_eq!(near(Choices::all()).instructions.len(), module.instructions().len());
 }
 
-/// Whatever a file contains, every step of drawing ends, and frames contain their nodes.
+/// For any contents of a file, each step of the drawing ends, and each frame contains its nodes.
 #[test]
 fn any_program_is_drawn() {
     let mut drawn = 0;

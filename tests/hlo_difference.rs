@@ -1,4 +1,4 @@
-//! `crossprof hlo --against`: the difference between two programs on the command line. The pairs are in
+//! Tests `crossprof hlo --against`, which prints the difference between two programs. The pairs of programs are in
 //! tests/data/program-changes. The unit tests of the `hlo` crate compare each difference with the result that a script
 //! in that folder wrote.
 
@@ -9,7 +9,7 @@ use crate::support::samples;
 use crossprof::{Unpacked, Unpacker};
 use serde_json::Value;
 
-/// Unpacks the pairs into a folder, and returns it.
+/// Unpacks the pairs of programs into a folder, and returns the folder.
 fn pairs(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hlo-difference-{name}"));
     let _ = std::fs::remove_dir_all(&folder);
@@ -62,7 +62,10 @@ fn a_difference_is_printed_by_scope() {
     assert!(text.contains("New in B: 9 instructions, and 40 inside fusions and reductions\n"), "{text}");
     assert!(text.contains("%ynn_fusion.3  fusion f32[16,32]{1,0}  32.8 kFLOP"), "{text}");
     let text = printed(&folder, &["names/a", "--against", "names/b"]);
-    assert!(text.ends_with("\nNo instruction differs: all 150 are the same.\n"), "{text}");
+    assert!(
+        text.ends_with("\nNo instruction differs: all 150 are the same. Values of array constants are not compared.\n"),
+        "{text}"
+    );
     // Another stage of the same compilation is another program.
     let stages = ["layer/a/module_0000.jit_step.before_optimizations.txt", "--against", "layer/a"];
     assert!(printed(&folder, &stages).contains("Fusions                              0            18"));

@@ -1,5 +1,5 @@
-//! Our HLO analysis, compared with the analyses of XLA and XProf for every op of the fixtures. `make.py` in tests/data/hlo
-//! wrote the fixtures.
+//! Compares our HLO analysis with the analyses of XLA and XProf, for every op of the fixtures. `make.py` in
+//! tests/data/hlo wrote the fixtures.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 /// Tolerated relative error, because XLA computes in single precision.
 const TOLERANCE: f64 = 1e-6;
 
-/// Instructions whose GPU numbers intentionally differ from XProf's: module, instruction, reason. docs/metrics.md explains
-/// each.
+/// Instructions whose GPU numbers intentionally differ from XProf's: module, instruction, reason. docs/metrics.md
+/// explains each difference.
 const ON_PURPOSE: &[(&str, &str, &str)] = &[
     ("asyncs", "update", "waits only; its bytes are those of its start"),
     ("asyncs", "done", "waits only; its bytes are those of its start"),
@@ -202,7 +202,7 @@ fn the_type_is_that_of_the_main_arithmetic() {
     assert_eq!((of(&library, "fp8"), of(&library, "unsaid")), (Some("f8e4m3fn"), None));
 }
 
-/// XLA has no costs for these calls, so the expected numbers are computed by hand.
+/// XLA has no costs for these library calls, so the expected numbers are computed by hand.
 #[test]
 fn library_calls_have_the_costs_of_their_shapes() {
     let module = module("library_attention");

@@ -1,5 +1,5 @@
-//! Serialised modules without the surrounding `HloProto`, as JAX returns them (`as_serialized_hlo_module_proto()`): recognised
-//! among the other protobufs, and read like the same program inside an `HloProto`.
+//! JAX returns serialised modules without the surrounding `HloProto` (`as_serialized_hlo_module_proto()`). Such a
+//! module must be recognised among other protobufs, and read like the same program inside an `HloProto`.
 
 use crossprof::hlo::{self, Module};
 use crossprof::session::HloProgram;
@@ -88,7 +88,8 @@ fn no_other_protobuf_is_taken_for_a_module() {
     }
 }
 
-/// A module whose end is missing still shows the instructions before the cut, and is marked as damaged.
+/// If the end of a module is missing, the instructions before the cut are still shown, and the module is marked as
+/// damaged.
 #[test]
 fn a_cut_module_is_read_as_far_as_possible() {
     let (_, bytes) = modules().into_iter().max_by_key(|(_, bytes)| bytes.len()).unwrap();

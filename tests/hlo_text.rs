@@ -1,5 +1,5 @@
-//! HLO text, compared with the serialised modules from which XLA printed it, and with XLA's own numbers. The programs are
-//! in tests/data/hlo-text, and make.py in that folder wrote them.
+//! Compares HLO text with the serialised modules from which XLA printed the text, and with XLA's own numbers. The
+//! programs are in tests/data/hlo-text, and make.py in that folder wrote them.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,9 @@ fn texts(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (&str, &[u8]
         .filter(|(name, _)| !name.starts_with("dump"))
 }
 
-/// Returns all properties of an instruction as text, by field. Names stand for other instructions and computations, because
-/// text and proto may list computations in different orders. The id is left out, because text has none.
+/// Returns all properties of an instruction as text, one for each field. Other instructions and computations are
+/// represented by their names, because text and proto may list computations in different orders. The id is left out,
+/// because text has none.
 fn facts(module: &Module, instruction: &Instruction) -> Vec<String> {
     let Instruction { id: _, name, opcode, shape, operands: _, called, computation, metadata, .. } = instruction;
     let Metadata { op_type, op_name, source_file, source_line, deduplicated_name, stack_frame } = metadata;
@@ -67,7 +68,7 @@ fn facts(module: &Module, instruction: &Instruction) -> Vec<String> {
     facts
 }
 
-/// Compares all fields except those that the text lacks: the ids of modules, computations, instructions and devices.
+/// Compares all fields except the ids of modules, computations, instructions and devices, which the text lacks.
 fn compare(name: &str, text: &Module, proto: &Module) {
     assert!(!text.damaged(), "{name}");
     assert_eq!((text.name(), text.files()), (proto.name(), proto.files()), "{name}");
@@ -140,7 +141,7 @@ fn the_short_form_of_asynchronous_instructions_is_expanded() {
     }
 }
 
-/// Returns the FLOPs of a run of the program.
+/// Returns the FLOPs of one execution of the program.
 fn flops(module: &Module, conventions: Conventions) -> f64 {
     let entry = module.entry().unwrap();
     module
@@ -172,7 +173,8 @@ fn costs_from_text_are_those_of_the_executable() {
     assert!(compared > 25, "{compared}");
 }
 
-/// Two compilations of a train step on a TPU, by a version of XLA from 2025. The test is skipped if the files are absent.
+/// Reads two compilations of a train step on a TPU, from a version of XLA from 2025. The test is skipped if the files
+/// are absent.
 #[test]
 fn dumps_of_a_tpu_are_read_whole() {
     for name in ["module_0262", "module_0449"] {
@@ -236,7 +238,7 @@ fn programs(session: &mut Session) -> Vec<(String, Option<ProgramMemory>, usize)
     found
 }
 
-/// Returns the assignment without ids and without the order of its lists, because the text has neither.
+/// Returns the buffer assignment without ids and with sorted lists, because the text has neither ids nor the order.
 fn assigned(program: &ProgramMemory) -> Vec<String> {
     let Assignment { buffers, allocations, .. } = &program.assignment;
     let mut facts: Vec<String> = allocations

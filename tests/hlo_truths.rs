@@ -1,5 +1,5 @@
-//! FLOPs, bytes, categories and expressions of the kernels in real GPU profiles, compared row by row with XProf's hlo_stats
-//! for the same profiles. Prints the rows that differ intentionally.
+//! Compares FLOPs, bytes, categories and expressions of the kernels in real GPU profiles, row by row, with XProf's
+//! hlo_stats for the same profiles. The test prints the rows that differ intentionally.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::support::xprof::{Row, close, number, output, rows, text, xplane};
 use crossprof::hlo::{self, CostSource, Modules};
 use crossprof::trace::Trace;
 
-/// Returns the profile of a folder and the rows of XProf's hlo_stats.
+/// Returns the profile in a folder, and the rows of XProf's hlo_stats for that profile.
 fn read(folder: &str) -> (Trace, Vec<Row>) {
     (decode(&xplane(folder)), rows(&output(folder, "hlo_stats")))
 }
 
-/// Returns the occurrences and total picoseconds of the kernels of each `(host, program, hlo_op)`.
+/// For each `(host, program, hlo_op)`, returns the number of kernels and their total time in picoseconds.
 fn kernels(trace: &Trace) -> BTreeMap<(i64, String), (u64, f64)> {
     let mut found = BTreeMap::new();
     for event in trace.events.iter() {
@@ -32,7 +32,7 @@ fn kernels(trace: &Trace) -> BTreeMap<(i64, String), (u64, f64)> {
 
 struct Compared {
     equal: usize,
-    /// Rows for which XProf has 0 and crossprof derives a number from shapes: `(row, FLOPs, bytes)`.
+    /// Rows in which XProf shows 0, but crossprof derives a number from shapes: `(row, FLOPs, bytes)`.
     from_shapes: Vec<(String, f64, f64)>,
 }
 
@@ -99,7 +99,7 @@ fn one_kernel_on_two_gpus() {
     assert_eq!((found.equal, found.from_shapes.len()), (1, 0));
 }
 
-/// XProf has no numbers for the library's attention and matrix multiplication. The expected values are computed by hand:
+/// XProf has no numbers for attention and matrix multiplication in libraries. The expected values are computed by hand:
 ///
 /// * batch 2, 16 heads, 2048 queries and keys, width 128, causal (`mask_type = 2`):
 ///   4 * 2 * 16 * 2048 * 2048 * 128 / 2 FLOPs forward, two and a half times as many backward;
@@ -121,7 +121,8 @@ fn attention_and_a_library_matrix_multiplication() {
     }
 }
 
-/// On TPUs, XProf shows the text that the profiler recorded with each op. The embedded modules contain the same text.
+/// On TPUs, XProf shows the HLO text that the profiler recorded with each op. The embedded modules contain the same
+/// text.
 #[test]
 #[ignore = "reads real profiles"]
 fn expressions_of_a_tpu() {

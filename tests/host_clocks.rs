@@ -1,5 +1,5 @@
-//! Captures of three hosts whose clocks are unrelated (tests/data/host-clocks). The script that made them chose the offset of
-//! each clock.
+//! Tests captures of three hosts whose clocks are unrelated (tests/data/host-clocks). The script that made the captures
+//! chose the offset of each clock.
 
 use crate::support::samples;
 use crate::support::xprof::{self, number, text};
@@ -27,8 +27,8 @@ fn truth(case: &str) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// Returns the error of the alignment of the last two hosts, in microseconds: how much later their first collectives end than
-/// those of the first host in the same step.
+/// Returns the alignment errors of the last two hosts in microseconds. The error of a host is how much later its first
+/// collective ends than the first host's collective in the same step.
 fn errors(case: &str, session: &mut Session) -> [f64; 2] {
     let rows = xprof::ours(session, &xprof::all(), TableName::Events);
     let truth = truth(case);

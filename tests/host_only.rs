@@ -1,5 +1,5 @@
-//! Host activity in a recorded run of JAX's CPU backend without per-op events, compared with sums that a script computed
-//! from the events (tests/data/host_only.py).
+//! Compares host activity in a run of JAX's CPU backend without per-op events with sums that a script computed from the
+//! events (tests/data/host_only.py).
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn profile() -> UnifiedProfile {
     session().report(0, &Settings::default()).unwrap().clone()
 }
 
-/// The script sums floating-point microseconds.
+/// Tolerates rounding errors, because the script sums floating-point microseconds.
 fn close(ours: f64, theirs: &Value) -> bool {
     (ours - theirs.as_f64().unwrap()).abs() < 1e-2
 }

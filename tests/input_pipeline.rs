@@ -1,6 +1,6 @@
-//! Input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The expected values for
-//! the stages of each step come from the script's own clock. The expected values for the ops come from XProf's
-//! `input_pipeline_analyzer`.
+//! Tests captures of input pipelines with a stage that is slow on purpose (tests/data/input-pipelines/record.py). The
+//! expected values for the stages of each step come from the script's own clock. The expected values for the ops come
+//! from XProf's `input_pipeline_analyzer`.
 
 use crate::support;
 use crate::support::xprof::{Row, number, text};
@@ -9,7 +9,7 @@ use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, TableName};
 use serde_json::Value;
 
-/// Captures, each with the last part of its slow op's name.
+/// Captures, each with the end of the slow op's name.
 const CASES: [(&str, &str); 13] = [
     ("annotated_preprocess.xplane.pb", "preprocess"),
     ("annotated_transfer.xplane.pb", "transfer"),
@@ -136,7 +136,7 @@ fn the_wait_is_that_of_the_step_breakdown() {
     }
 }
 
-/// Devices that get their batches in time do not wait.
+/// If devices get their batches in time, they do not wait.
 #[test]
 fn a_fast_pipeline_is_no_finding() {
     let found = profile("threads_fast.xplane.pb");
@@ -149,7 +149,7 @@ fn a_fast_pipeline_is_no_finding() {
     assert!(finding.message.contains("The slowest stage is read"), "{}", finding.message);
 }
 
-/// Compares each op that XProf lists, with its count, times and category, over the whole capture.
+/// Compares the count, the times and the category of each op that XProf lists, over the whole capture.
 #[test]
 fn ops_equal_xprofs() {
     let mut compared = 0;
@@ -191,7 +191,7 @@ fn ops_equal_xprofs() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Returns XProf's category, its id for the time of the category, and our time.
+/// For each category of XProf, returns its name, XProf's id for its time, and our time.
 fn sums(found: &InputPipeline) -> [(&'static str, &'static str, Option<f64>); 4] {
     [
         ("Enqueue", "enqueue_us", found.enqueue_us),
@@ -201,8 +201,8 @@ fn sums(found: &InputPipeline) -> [(&'static str, &'static str, Option<f64>); 4]
     ]
 }
 
-/// Compares the input of each step with XProf, on synthetic captures (tests/data/xprof_steps.py). XProf leaves out the first and last step
-/// on a GPU.
+/// Compares the input of each step with XProf, on synthetic captures (tests/data/xprof_steps.py). On a GPU, XProf
+/// leaves out the first and the last step.
 #[test]
 fn input_of_each_step_equals_xprofs() {
     for (name, theirs, ours, other, count) in [

@@ -1,12 +1,12 @@
-//! JSON traces with peculiarities of their writers, taken from public reports: ids, event pairs, Windows paths, lists
-//! without categories, device vendors. Expected values are counted by hand.
+//! Reads JSON traces with the peculiarities of other programs, taken from public reports: ids, event pairs, Windows
+//! paths, lists without categories, device vendors. The expected values are counted by hand.
 
 use crate::support::{load, samples};
 use crossprof::input::ChromeJsonDecoder;
 use crossprof::trace::{PlaneKind, Trace};
 use crossprof::{UnifiedProfile, WarningCode};
 
-/// Returns the trace of a text. The trace must not depend on the sizes of the chunks.
+/// Decodes a text as a trace. The trace must not depend on the sizes of the chunks.
 fn trace(text: &str) -> Trace {
     let read = |chunk: usize| {
         let mut decoder = ChromeJsonDecoder::new("trace.json");
@@ -203,7 +203,7 @@ fn an_ambiguous_device_name_states_the_assumed_product() {
     assert_eq!(radeon.roofline.as_ref().unwrap().device_key.as_deref(), Some("radeon-8060s"));
 }
 
-/// Programs as text are read.
+/// A file that contains a compiled program as text is read.
 #[test]
 #[ignore = "reads real profiles"]
 fn programs_as_text_are_read() {

@@ -1,4 +1,4 @@
-//! JSON is read through a tree: documents that the page reads come back unchanged.
+//! Documents that the page reads as JSON trees come back unchanged.
 
 use crossprof::document::{Block, Page, TableBlock};
 use crossprof::json::from_str;

@@ -1,8 +1,8 @@
-//! The ops of a trace JSON, compared with the ops of the xplane file from which it was exported. Both agree in every
-//! column that both files have.
+//! Compares the ops of a trace JSON with the ops of the xplane file from which the JSON was exported. The tables must
+//! agree in every column that both files have.
 //!
-//! The JSON next to `mi300x-8gpu-conv` comes from another program on one of its GPUs. A test confirms that the two have
-//! nothing in common.
+//! The JSON next to `mi300x-8gpu-conv` comes from another program, which ran on one of the eight GPUs. A test confirms
+//! that this JSON and the xplane file have no ops in common.
 
 use crate::support;
 use std::path::Path;
@@ -24,7 +24,8 @@ fn key(row: &Row) -> [&str; 3] {
     ["hlo_op_name", "hlo_op_expression", "tf_op_name"].map(|key| text(row, key))
 }
 
-/// Compares every column in which both rows have a value. Returns the columns that only the xplane file has.
+/// Compares every column in which both rows have a value. Returns the columns for which only the xplane file has
+/// values.
 fn compare(xplane: &[Row], json: &[Row], comparison: &mut Comparison) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for (place, theirs) in xplane.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The kernel table compared row by row with XProf's `kernel_stats`, for every real profile that has it.
+//! Compares the kernel table row by row with XProf's `kernel_stats`, for every real profile with that output.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -9,7 +9,6 @@ use crossprof::document::Block;
 use crossprof::pages::{PageQuery, View};
 use crossprof::{Cell, Query, Table, TableName};
 
-/// The fields that identify a row in XProf.
 type Key = (String, String, String, String);
 
 #[derive(Debug, PartialEq)]
@@ -52,7 +51,7 @@ fn table(path: &Path, name: TableName) -> Table {
     xprof::open(path).table(0, &support::xprof::active(), name, "", &Query::default()).unwrap()
 }
 
-/// XProf truncates means to whole nanoseconds.
+/// Tolerates one nanosecond, because XProf truncates means to whole nanoseconds.
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 0.001 || (a - b).abs() <= 1e-6 * b.abs()
 }
@@ -97,9 +96,9 @@ fn every_row_of_xprofs_kernel_stats() {
     assert_eq!(compared, 40);
 }
 
-/// For each profile: the numbers of launches, device events, short kernels, runtime outliers and launch delay outliers,
-/// and the total time in calls, on the device, and between call and device work, in microseconds. A separate script
-/// computed them, with the definitions of Holistic Trace Analysis.
+/// For each profile, the numbers of launches, device events, short kernels, runtime outliers and launch delay outliers.
+/// After these numbers, the total times in microseconds: in calls, on the device, and between call and device work. A
+/// separate script computed these numbers with the definitions of Holistic Trace Analysis.
 const LAUNCHES: &[(&str, [u64; 5], [f64; 3])] = &[
     ("kineto/h100-owlv2.json.gz", [5165, 5165, 2143, 23, 4975], [42_720.509, 566_759.477, 277_132_663.528]),
     ("kineto/rank-0.json.gz", [1204, 1204, 280, 2, 937], [11_050.0, 607_844.0, 20_539_698.0]),
@@ -159,7 +158,7 @@ fn offloaded_arrays_of_a_tpu() {
     }
 }
 
-/// The expected values are calls and bytes by direction. A short program in another language summed them from the
+/// The expected values are calls and bytes by direction. A separate script, which is not in Rust, summed them from the
 /// files.
 #[test]
 #[ignore = "reads real profiles"]
@@ -184,7 +183,8 @@ fn transfer_calls_of_tpu_hosts_have_their_bytes() {
     }
 }
 
-/// A short program in another language counted 4330 kernels in the file, with 76 different names, shapes and resources.
+/// A separate script, which is not in Rust, counted 4330 kernels in the file, with 76 combinations of name, shape and
+/// resources.
 #[test]
 #[ignore = "reads real profiles"]
 fn pytorch_kernels_have_their_launch_shapes() {

@@ -1,5 +1,5 @@
-//! Trends of a lake: the page shows the numbers of the document that `crossprof lake export` wrote, and any damage gives a
-//! part of the captures or one sentence.
+//! Tests the trends of a lake. The page must show the numbers of the document that `crossprof lake export` wrote. For a
+//! damaged document, it must show a part of the captures, or one sentence.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,9 +16,9 @@ use serde_json::Value;
 use crate::support::{cli, open};
 use crate::view::Server;
 
-/// A document of the Python package, made by tests/data/lake/make.py.
+/// A trends document that tests/data/lake/make.py made with the Python package.
 const TRENDS: &[u8] = include_bytes!("data/lake/trend.json.gz");
-/// Numbers of the first slow and the first fast capture, as in that script.
+/// Numbers of the first slow and the first fast capture in tests/data/lake/make.py.
 const SLOW: usize = 11;
 const FAST: usize = 9;
 

@@ -1,5 +1,5 @@
-//! A file so large that the metadata is read before the events. The result must match that of the same bytes in an
-//! archive, although an archive can only be read from start to end.
+//! Reads a file that is so large that its metadata is read before its events. The result must be the same as for an
+//! archive with the same bytes, although an archive can be read only from start to end.
 
 use std::io::Write;
 use std::path::Path;

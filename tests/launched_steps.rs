@@ -1,7 +1,8 @@
-//! Device work belongs to the step that launched it, steps end at the right time, and clearly visible steps are found.
+//! Tests that device work belongs to the step that launched it, that steps end at the right time, and that clearly
+//! visible steps are found.
 //!
-//! Expected values: hand counts of the small traces below, sums of raw events from `tests/data/steps.py`, and cases from public
-//! reports.
+//! The expected values come from hand counts of the small traces below, from sums of raw events in
+//! `tests/data/steps.py`, and from public reports.
 
 use std::fmt::Write;
 
@@ -111,7 +112,8 @@ fn device_work_belongs_to_the_step_that_launched_it() {
     assert!(!profile.findings.iter().any(|finding| finding.id == "step_time_variation"), "{:?}", profile.findings);
 }
 
-/// The host is noisy in both runs. One run launches a third more kernels, which take proportionally longer.
+/// The host's times are noisy in both runs. One run launches a third more kernels, so its kernels take a third more
+/// time in total.
 #[test]
 fn more_work_is_proven_although_step_times_are_noisy() {
     let noisy = |kernels: i64| {
@@ -152,7 +154,7 @@ fn runs_of_several_programs_belong_to_the_step_that_dispatched_them() {
     assert_eq!(profile.step_timing.num_steps_counted, Some(8));
 }
 
-/// Only XProf's groups link ops to steps here, because the device runs each step 150 us after the host.
+/// In this trace, only XProf's groups link ops to steps, because the device runs each step 150 us after the host.
 #[test]
 fn groups_of_xprof_tie_ops_to_steps() {
     let mut b = trace::TraceBuilder::new();
@@ -181,7 +183,7 @@ fn numbers_that_begin_again_are_steps_all_the_same() {
     assert!(has(&profile, "step_numbers_repeat") && profile.steps.iter().all(|step| step.name.is_none()));
 }
 
-/// In a PyTorch trace, annotations are kept even if their step number never changes.
+/// In a PyTorch trace, annotations are steps even if their step number never changes.
 #[test]
 fn a_number_that_never_changes_is_no_reason_to_drop_annotations() {
     let mut b = trace::TraceBuilder::new();

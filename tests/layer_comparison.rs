@@ -1,4 +1,4 @@
-//! Layers and phases of two runs side by side. The times of each layer match the generator's.
+//! Compares layers and phases of two runs. The times of each layer must equal the times that the generator chose.
 
 use crate::support;
 use crate::support::chrome::ChromeTrace;
@@ -16,7 +16,7 @@ struct Model {
     layers: u64,
     attention: u64,
     mlp: u64,
-    /// Time of the head. Zero if the model has no head.
+    /// Time of the model's head. Zero if the model has no head.
     head: u64,
     /// True to give ops their framework paths.
     has_paths: bool,

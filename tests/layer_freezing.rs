@@ -1,5 +1,5 @@
-//! Parameters that a training step trains. The expected results come from JAX, which compared the arrays before and after a
-//! step (tests/data/freezing).
+//! Tests which parameters a training step trains. The expected results come from JAX, which compared the arrays before
+//! and after a step (tests/data/freezing).
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ fn trained_parameters_are_those_that_the_step_changes() {
     }
 }
 
-/// The module shares buffers only between those arguments and results for which it was compiled to do so.
+/// The module shares a buffer between an argument and a result only if it was compiled to do so.
 #[test]
 fn shared_buffers_are_read() {
     let all = |case: &str| {

@@ -1,7 +1,7 @@
 //! Layering rules of the library that Cargo cannot enforce (ARCHITECTURE.md, invariants 1 and 2).
 //!
-//! The crates' `Cargo.toml` files state which crate uses which. These tests check that dependencies point downward, and that
-//! no crate uses forbidden features.
+//! The `Cargo.toml` files state which crates each crate uses. The tests in this file check that dependencies point
+//! downward, and that no crate uses forbidden features.
 
 use std::path::{Path, PathBuf};
 
@@ -32,10 +32,10 @@ const FLOORS: &[&str] = &[
     "budget",
 ];
 
-/// Crates for tests and the benchmark only.
+/// Crates that only tests and the benchmark use.
 const FOR_TESTS: &[&str] = &["wire-writer"];
 
-/// Crates that may not use each other although one is lower, because decoders and metrics share only traces.
+/// Pairs of crates that may not use each other in either direction, because decoders and metrics share only traces.
 const APART: &[(&str, &str)] =
     &[("metrics", "input"), ("insight", "input"), ("compare", "metrics"), ("pages", "input")];
 
@@ -123,7 +123,8 @@ fn sources(folders: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The page and all reports of a comparison show the same sections, so the words of each section are in one place.
+/// The page and all reports of a comparison show the same sections, so only one place may contain the words of a
+/// section.
 #[test]
 fn each_section_of_a_comparison_is_written_once() {
     let files: Vec<String> = sources(&["crates", "src", "www/src", "python/src"])
@@ -142,7 +143,7 @@ fn each_section_of_a_comparison_is_written_once() {
         "\"Time by class of op",
         "\"Communication in each run's window",
         "\"How ops were matched",
-        "\"Numbers of one platform, not scored\"",
+        "\"Numbers that only one platform has (not scored)\"",
         "\"Fairness: {} of {} conditions",
         "\"Scaling\"",
         "\"Ops that do not shrink as devices are added",
@@ -154,7 +155,8 @@ fn each_section_of_a_comparison_is_written_once() {
     }
 }
 
-/// Cards, checklist and tables show the limits that the assessments format, so no value has two different limits.
+/// Cards, checklist and tables must show the limits as the assessments format them, so that no value has two different
+/// limits.
 #[test]
 fn limits_are_put_into_words_once() {
     for file in sources(&["crates", "src", "www/src", "python/src"]) {
@@ -165,7 +167,7 @@ fn limits_are_put_into_words_once() {
     }
 }
 
-/// The page and the Python package use the façade, not the crates behind it.
+/// The page and the Python package may use only the façade, not the crates behind it.
 #[test]
 fn adapters_use_the_facade() {
     const FACADE: [&str; 11] =

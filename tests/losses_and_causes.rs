@@ -1,5 +1,5 @@
-//! Lost time in a run is reported once, with its cause: late devices without replica groups, long steps, waits of host and
-//! devices, and work outside the window. The expected values are sums over the events that the tests write.
+//! Checks that lost time is reported once, with its cause: late devices without replica groups, long steps, waits of
+//! host and devices, and work outside the window. The expected values are sums over the events that the tests write.
 
 use crate::support::chrome::ChromeTrace;
 use crate::support::{open, tpu};
@@ -24,7 +24,7 @@ fn finding<'p>(profile: &'p UnifiedProfile, id: &str) -> &'p Finding {
     found.unwrap_or_else(|| panic!("no {id} in {:#?}", fired(profile)))
 }
 
-/// Returns a column of a row in the checklist.
+/// Returns the value of a column in the row `id` of the checklist.
 fn check(session: &mut Session, id: &str, column: &str) -> String {
     let table = session.table(0, &Settings::default(), TableName::Checklist, "", &Query::default()).unwrap();
     let place = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap();
@@ -41,8 +41,8 @@ fn near(value: Option<f64>, truth: f64) {
 
 // Late devices.
 
-/// In all 48 all-reduces of the example, the last chip arrives last. For the counted steps 2 to 7, a script summed the
-/// events of the file: `duration - shortest duration`, and the shortest duration once per chip.
+/// In all 48 all-reduces of the example, the last chip arrives last. For the counted steps 2 to 7, a script summed
+/// `duration - shortest duration` over the events of the file, and the shortest duration once per chip.
 #[test]
 fn the_last_chip_of_the_example_is_named() {
     let (_, profile) = read(&tpu::trace().0);
@@ -53,8 +53,8 @@ fn the_last_chip_of_the_example_is_named() {
     assert!(profile.not_measured.iter().all(|it| it.field != "communication.wait_time_us"));
 }
 
-/// Builds runs of an all-reduce on four GPUs, 1 ms apart. `starts` are the starts on each device, and all devices end 400
-/// us after the run began. `lacks` leaves out a run on one device.
+/// Builds runs of an all-reduce on four GPUs, 1 ms apart. `starts` contains the start on each device. All devices end
+/// 400 us after the run began. `lacks` leaves out a run on one device.
 fn gpus(programs: &[&str], starts: [u64; 4], lacks: Option<(u32, u64)>) -> String {
     let mut json = ChromeTrace::new();
     for device in 0..4 {
@@ -117,7 +117,8 @@ fn the_input_stalls_of_the_example_are_a_finding() {
     assert_eq!(check(&mut session, "input", "remedy"), found.remedy);
 }
 
-/// Steps of 1 ms on one GPU: 100 us in `load_batch` (600 us in step 5), then an op of 800 us (1,700 us in step 8).
+/// Each step on the GPU lasts 1 ms, with 100 us in `load_batch` (600 us in step 5), and then an op of 800 us (1,700 us
+/// in step 8).
 #[test]
 fn losses_have_their_causes_and_the_largest_is_first() {
     let mut json = ChromeTrace::new();
@@ -146,8 +147,8 @@ fn losses_have_their_causes_and_the_largest_is_first() {
 
 // Host and devices.
 
-/// Builds steps of 1 ms with an op of 150 us. For 800 us of each step, the host runs the functions in `python` (names with
-/// lengths in us), and another thread runs `behind`.
+/// Builds steps of 1 ms with an op of 150 us. For 800 us of each step, the host runs the functions in `python` (names
+/// with lengths in us). Another thread runs `behind` meanwhile.
 fn waiting(python: &[(&str, u64)], behind: Option<&str>) -> String {
     let mut json = ChromeTrace::new();
     json.process(1, "/device:GPU:0");
@@ -227,7 +228,7 @@ fn the_host_is_named_by_whatever_the_file_has() {
     assert!(idle(&profile).message.contains("in no recorded event for 9"), "{}", idle(&profile).message);
 }
 
-/// The annotation that marks the steps covers each step, so the annotation is not a cause of idle time.
+/// The annotation that marks the steps covers each step as a whole, so it is not a cause of idle time.
 #[test]
 fn the_annotation_of_the_step_is_no_cause() {
     let mut json = ChromeTrace::new();
@@ -255,7 +256,7 @@ fn the_annotation_of_the_step_is_no_cause() {
 
 // Work outside the window.
 
-/// Four annotated steps with 1 ms of work each, then 200 ms of work without an annotation.
+/// The trace has four annotated steps with 1 ms of work each, and then 200 ms of work without an annotation.
 #[test]
 fn work_outside_of_the_steps_is_a_finding() {
     let mut json = ChromeTrace::new();

@@ -1,5 +1,5 @@
-//! The tests of the library and the command line, built as one program. Each file is a module: `cargo nextest run steps::`
-//! runs the tests of one file.
+//! The tests of the library and the command line, built as one program. Each file is a module, so
+//! `cargo nextest run steps::` runs the tests in tests/steps.rs.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

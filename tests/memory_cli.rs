@@ -1,4 +1,4 @@
-//! The command line on memory files: alone, and next to profiles.
+//! Tests the command line on memory files that are alone or next to profiles.
 
 use std::path::Path;
 

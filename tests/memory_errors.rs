@@ -1,4 +1,5 @@
-//! The text of an out-of-memory error as an input file: its tables, profile and findings, and the handling of other texts.
+//! Reads the text of an out-of-memory error as an input file, and checks its tables, profile and findings. Texts that
+//! are not such errors must be rejected.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,7 +8,7 @@ use crate::support::open;
 use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
 use serde_json::Value;
 
-/// An error of a TPU's compiler, with the surrounding lines of a log.
+/// An error from the TPU compiler, with the surrounding lines of a log.
 const TPU: &str = r#"step 1 of 1000
 XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm. Exceeded hbm capacity by 3.02G.
 
@@ -97,7 +98,7 @@ fn padding_without_which_the_program_fits_is_the_cause() {
     assert_eq!(profile.provenance[0].format, "out_of_memory_error");
 }
 
-/// An error of a TPU's compiler that needs 64 GiB, of which 896 MiB are values.
+/// An error from the TPU compiler, which needs 64 GiB although only 896 MiB are values.
 const PADDED: &str = r#"RuntimeError: Resource exhausted: Ran out of memory in memory space hbm. Used 64.00G of 15.48G hbm. Exceeded hbm capacity by 48.52G.
 
 Total hbm usage >= 64.52G:

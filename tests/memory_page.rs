@@ -1,4 +1,5 @@
-//! The memory page: its charts add up to its figures, for programs that JAX compiled and for every real profile.
+//! Checks that the charts of the memory page add up to its figures, for programs that JAX compiled and for every real
+//! profile.
 
 use crate::support::{samples, xprof};
 use crossprof::document::{Block, Icicle, Page, Scatter};
@@ -24,7 +25,7 @@ fn scatters(page: &Page) -> Vec<&Scatter> {
     page.blocks.iter().filter_map(|block| if let Block::Scatter(it) = block { Some(it) } else { None }).collect()
 }
 
-/// Checks that the children of every span add up to it, if all are shown.
+/// Checks that the children of each span add up to the span, if all children are shown.
 fn adds_up(icicle: &Icicle) {
     let mut sums = vec![0.0; icicle.nodes.len()];
     for node in &icicle.nodes {
@@ -49,7 +50,7 @@ fn is_free_of_overlap(map: &Scatter) {
     }
 }
 
-/// Checks that the charts of a program add up to its figures. Returns the number of charts.
+/// Checks that the charts of a program add up to the program's figures. Returns the number of charts.
 fn look(page: &Page) -> usize {
     let Some(peak) = figure(page, "Peak by XLA").and(figure(page, "Peak")) else { return 0 };
     for block in &page.blocks {

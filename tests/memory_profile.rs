@@ -1,4 +1,4 @@
-//! Memory over time, compared with XProf's memory profile, for every real profile that has XProf's output.
+//! Compares memory over time with XProf's memory profile, for every real profile that has XProf's output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crossprof::tables::AreaQuery;
 use crossprof::{Query, Settings, TableName};
 use serde_json::Value;
 
-/// Returns the counters of the timeline of a folder's xplane file, by name: number of samples and largest value.
+/// For each counter in the timeline of a folder's xplane file, returns the number of samples and the largest value.
 fn counters(folder: &str) -> BTreeMap<String, (u64, f64)> {
     let mut session = xprof::open(&xprof::xplane(folder));
     let (everything, query) = (AreaQuery::default(), Query::default());
@@ -51,7 +51,7 @@ fn the_timeline_counts_memory_as_xprof_does() {
     assert!(compared >= 3, "{compared} allocators");
 }
 
-/// Calls `look` with the allocators of a folder's xplane file: our allocators, and allocators with times as in XProf.
+/// Calls `look` with the allocators of a folder's xplane file, once with our times and once with XProf's times.
 fn with_allocators(folder: &str, look: impl FnOnce(&[Allocator], &[Allocator])) {
     let mut session = xprof::open(&xprof::xplane(folder));
     let ours = &session.memory(0, &Settings::default()).unwrap().allocators;

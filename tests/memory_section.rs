@@ -1,4 +1,5 @@
-//! The `memory` section of the unified profile, compared with XProf's memory profile and with XLA, and read back.
+//! Compares the `memory` section of the unified profile with XProf's memory profile and with XLA, and reads it back
+//! from JSON.
 
 use crate::support::{load, samples, xprof};
 use crossprof::{Session, Settings, UnifiedProfile, export};
@@ -97,8 +98,8 @@ fn absent_data_comes_with_advice_on_recording_it() {
     );
 }
 
-/// The expected values are the peaks of XProf's snapshots: the maximum of heap and stack together, and the free memory at that
-/// time.
+/// The expected values come from XProf's snapshots: the maximum of the sum of heap and stack, and the free memory at
+/// that time.
 #[test]
 #[ignore = "reads real profiles"]
 fn peaks_of_devices_are_those_of_xprof() {

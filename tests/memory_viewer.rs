@@ -1,5 +1,5 @@
-//! The memory of compiled programs, compared field by field with XProf's memory viewer, for every real profile that has
-//! XProf's output.
+//! Compares the memory of compiled programs, field by field, with XProf's memory viewer, for every real profile that
+//! has XProf's output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crossprof::memory::{Category, MAIN, ProgramMemory, SpaceMemory, blocks};
 use crossprof::{Settings, TableName};
 use serde_json::Value;
 
-/// XProf merges buffers smaller than this, in bytes.
+/// Size in bytes below which XProf merges buffers.
 const SMALL: u64 = 16384;
 
 /// Returns XProf's outputs: `(folder, program, output)`.

@@ -1,4 +1,4 @@
-//! What-if estimates, compared with XLA's numbers for a program that was really changed, and with brute-force counts.
+//! Compares what-if estimates with XLA's numbers for a program that was actually changed, and with brute-force counts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf) -> T) -> T {
     look(&program, &WhatIf::new(&Arc::new(Classifier::new(&program))).unwrap())
 }
 
-/// Returns the bytes of arguments, results without a shared buffer, and temporary values, as reported by XLA.
+/// Returns the bytes that XLA reports for arguments, results without a shared buffer, and temporary values.
 fn xla(name: &str) -> f64 {
     let path = samples::root().join("tests/data/jax-cpu-memory-findings/expected.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -72,7 +72,7 @@ fn estimates_for_rematerialised_blocks_are_close_to_the_compiler() {
     });
 }
 
-/// Returns the peak in bytes, by looking at every buffer at every event.
+/// Computes the peak in bytes from every buffer at every event.
 fn by_brute_force(taken: &[Taken], events: usize) -> u64 {
     let at = |event: usize| taken.iter().filter(|it| it.start <= event && event < it.end).map(|it| it.bytes).sum();
     (0..events).map(at).max().unwrap()

@@ -1,8 +1,8 @@
-//! docs/metrics.md defines every field of the report and every column of every table.
+//! Checks that docs/metrics.md defines every field of the report and every column of every table.
 //!
 //! The definitions come from the doc comments of the report's fields and from the declarations of columns. The
-//! definitions are inserted between `<!-- fields: steps -->` (a field of the profile with everything below it) or
-//! `<!-- columns: ops -->` (a table) and `<!-- end -->`.
+//! definitions are inserted between a start mark and `<!-- end -->`. The start mark is `<!-- fields: steps -->` (a
+//! field of the profile, with all fields below it) or `<!-- columns: ops -->` (a table).
 
 use std::collections::BTreeSet;
 
@@ -78,8 +78,8 @@ fn entry(text: &str) -> String {
     format!("{lines}{line}\n")
 }
 
-/// Returns the entries for the fields below a top-level field. A type that occurs in several places is defined at the first
-/// place.
+/// Returns the entries for the fields below a top-level field. The fields of a type that occurs in several places are
+/// defined only at the first place.
 fn entries_of_fields(all: &[(String, Definition)], name: &str) -> String {
     let of_section: Vec<_> = all.iter().filter(|(path, _)| section(path) == name).collect();
     let mut entries = String::new();

@@ -1,4 +1,4 @@
-//! Busy time, gaps and step parts of random ops, compared with a count that examines every microsecond.
+//! Compares busy time, gaps and step parts of random ops with a count that examines every microsecond.
 
 use crossprof::insight::examine;
 use crossprof::report::UnifiedProfile;
@@ -33,8 +33,8 @@ fn profile(ops: &[Op], window: WindowChoice) -> UnifiedProfile {
     examine(&run(ops), &Settings { window, ..Settings::default() }).profile
 }
 
-/// Returns the device's activity in each microsecond: the first of compute, communication and copies that is the innermost
-/// op of some stream, or 3 if the device is idle.
+/// Returns the device's activity in each microsecond. The activity is the first of compute, communication and copies
+/// that is the innermost op of some stream, or 3 if the device is idle.
 fn brute_force(ops: &[Op]) -> Vec<usize> {
     let innermost = |time: usize, stream: usize| {
         let covers = |op: &&(usize, Op)| op.1.0 == stream && op.1.2 <= time && time < op.1.2 + op.1.3;
@@ -81,8 +81,8 @@ proptest! {
         }
     }
 
-    /// For any range, the numbers of a window equal those of a brute-force count: busy and idle time, the time of every op, and
-    /// the ops that start in the window.
+    /// For any range, the numbers of a window equal the results of a brute-force count: busy and idle time, the time of
+    /// every op, and the ops that start in the window.
     #[test]
     fn a_range_is_what_a_count_finds(ops in ops(), from in 0usize..350, length in 1usize..150) {
         let to = (from + length).min(ops.iter().map(|op| op.2 + op.3).max().unwrap().max(350));
@@ -106,8 +106,8 @@ proptest! {
         prop_assert_eq!(counted, starting);
     }
 
-    /// A window of one step equals that step's row. Adjacent windows add up, and the sum of all windows is the whole
-    /// capture.
+    /// A window of one step equals that step's row. The numbers of adjacent windows add up, and the numbers of all
+    /// windows add up to the numbers of the whole capture.
     #[test]
     fn windows_add_up(ops in ops()) {
         let of = |window: &str| profile(&ops, window.parse().unwrap());

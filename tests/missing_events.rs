@@ -1,5 +1,6 @@
-//! Missing events are not idle time: runs without ops, launches without kernels, steps without device ops, and devices with
-//! only program events. Also tests impossible times. The tests write each trace, so its known facts follow from the code.
+//! Tests that missing events are not treated as idle time: runs without ops, launches without kernels, steps without
+//! device ops, and devices with only program events. The file also tests impossible times. The tests write each trace
+//! themselves, so the code shows its known facts.
 
 use crate::support;
 use crossprof::report::{Finding, FindingSeverity};
@@ -47,7 +48,7 @@ fn warning<'p>(profile: &'p UnifiedProfile, code: &str) -> Option<&'p crossprof:
     profile.warnings.iter().find(|warning| warning.code == code)
 }
 
-/// Returns the message of a warning. The warning must exist.
+/// Returns the message of a warning. Fails if the profile lacks the warning.
 fn message<'p>(profile: &'p UnifiedProfile, code: &str) -> &'p str {
     warning(profile, code).unwrap_or_else(|| panic!("no {code} in {:?}", profile.warnings)).message.as_str()
 }
@@ -87,8 +88,8 @@ fn tpu_runs(pid: i64, origin: f64, runs: i64, with_ops: impl Fn(i64) -> bool) ->
     events
 }
 
-/// 3 of 10 runs have ops. These three are busy while their ops run, and the other seven are treated as busy for their whole
-/// length.
+/// In the trace, 3 of 10 runs have ops. These three runs are busy while their ops run. The other seven runs are treated
+/// as busy for their whole length.
 #[test]
 fn runs_without_ops_are_counted_and_busy() {
     for first_with_ops in [0, 4, 7] {
@@ -117,7 +118,7 @@ fn sparse_core_ops_do_not_count_as_ops_of_their_chip() {
     no_idle_finding(&profile);
 }
 
-/// The rows contain only module runs.
+/// The trace contains only module runs.
 #[test]
 fn module_runs_alone_make_a_device_busy_time_and_steps() {
     for (process, platform) in [("/device:TPU:0", "TPU"), ("/device:GPU:0", "GPU")] {
@@ -140,8 +141,8 @@ fn module_runs_alone_make_a_device_busy_time_and_steps() {
     }
 }
 
-/// Builds five runs of 800 us, one per millisecond, with one command buffer of 790 us each. If `with_stream` is true, also
-/// builds its four kernels of 180 us on the stream.
+/// Builds five runs of 800 us, one per millisecond, with one command buffer of 790 us each. If `with_stream` is true,
+/// also builds the command buffer's four kernels of 180 us on a stream.
 fn command_buffers(with_stream: bool) -> UnifiedProfile {
     let stream = [(20, "Stream #20(Compute)")];
     let lines = [(21, "XLA Ops"), (22, "XLA Modules")];
@@ -173,7 +174,7 @@ fn ops_missing_in_command_buffers_are_reported() {
     assert_eq!(warning(&with_kernels, "command_buffer_ops"), None);
 }
 
-/// Builds launches every 100 us. Launches from `first` on have kernels of 60 us, except for the launch `lost`.
+/// Builds launches every 100 us. Each launch from `first` on has a kernel of 60 us, except the launch `lost`.
 fn launches(first: i64, launches: i64, lost: Option<i64>) -> Vec<Value> {
     let mut events = Vec::new();
     for number in 0..launches {

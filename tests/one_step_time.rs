@@ -1,4 +1,5 @@
-//! In every output of a comparison, every throughput and every ratio is based on the same typical step as the verdict.
+//! Checks that every throughput and every ratio in the outputs of a comparison is based on the same typical step as the
+//! verdict.
 
 use crate::support;
 use crate::support::samples;
@@ -25,8 +26,8 @@ fn near(found: f64, truth: f64) -> bool {
     (found / truth - 1.0).abs() < 1e-9
 }
 
-/// Checks that all numbers of a pair are based on their typical steps. Returns how many numbers were checked, and whether
-/// another step time would have been noticed.
+/// Checks that all numbers of a comparison of two runs are based on the runs' typical steps. Returns how many numbers
+/// were checked, and whether another step time would have been noticed.
 fn hold(subjects: [Subject; 2], tokens: f64) -> (usize, bool) {
     let found = compare(&subjects, &Options::default());
     let change = &found.step_time[0];
@@ -69,8 +70,8 @@ fn hold(subjects: [Subject; 2], tokens: f64) -> (usize, bool) {
     (held, by_mean)
 }
 
-/// Checks that no output shows rates of the mean step, if these look different from those of the typical step. Returns true
-/// if they do.
+/// Checks that no output shows rates of the mean step, if these rates differ visibly from the rates of the typical
+/// step. Returns true if the rates differ visibly.
 fn outputs_without_means(found: &Comparison, subjects: &[Subject; 2], steps: [f64; 2]) -> bool {
     let page = serde_json::to_string(&pages::compare::page(found, "")).unwrap();
     let mut html = export::comparison::html(found, subjects);

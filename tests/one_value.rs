@@ -1,5 +1,5 @@
-//! A quantity has the same value wherever it is shown: self times if kernels on a stream overlap, waits and idle time,
-//! judgements of the same number, and both sides when a capture is compared with itself.
+//! Checks that a quantity has the same value wherever it is shown. The tests cover self times if kernels on a stream
+//! overlap, waits and idle time, judgements of the same number, and a capture that is compared with itself.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ fn steps_of(kernels: &[(&str, u32, u64, u64)], steps: u64) -> String {
     json.finish()
 }
 
-/// Returns the sum of a column by op name, in a table that may list an op several times.
+/// Returns the sum of a column over the rows of an op, because a table may list an op several times.
 fn column(session: &mut Session, table: TableName, variant: &str, name: &str, value: &str) -> BTreeMap<String, f64> {
     let found = session.table(0, &Settings::default(), table, variant, &Query::default()).unwrap();
     let at = |key: &str| found.columns.iter().position(|it| it.key == key).unwrap_or_else(|| panic!("{table:?} {key}"));
@@ -124,8 +124,8 @@ fn self_times_of_kernels_that_overlap_are_the_same_everywhere() {
     self_times_are(&kernels, &[("gemm", 90.0), ("norm", 60.0), ("adam", 50.0), ("other", 40.0)]);
 }
 
-/// A kernel covers three others on its stream. This is impossible on a real stream, but each instant must still be
-/// included only once.
+/// One kernel covers three other kernels on its stream. A real stream cannot run kernels in this way, but each instant
+/// must still be counted only once.
 #[test]
 fn self_times_of_a_kernel_over_others_add_up_to_the_busy_time() {
     let kernels = [("whole", 13, 0, 500), ("first", 13, 100, 50), ("second", 13, 200, 100), ("last", 13, 490, 30)];
@@ -139,7 +139,7 @@ fn self_times_of_kernels_that_start_together_count_once() {
     self_times_are(&kernels, &[("long", 100.0), ("short", 50.0), ("inner", 50.0)]);
 }
 
-/// Returns everything that differs between two runs. Empty if both are the same capture.
+/// Returns all differences between two runs. The list is empty if both are the same capture.
 fn differences(found: &Comparison) -> Vec<String> {
     let mut told = Vec::new();
     for change in &found.step_time {
@@ -183,7 +183,7 @@ fn with_itself(profile: &UnifiedProfile) -> Comparison {
     compare(&[Subject::new(profile.clone()), Subject::new(profile.clone())], &Options::default())
 }
 
-/// Checks that a capture equals itself, also after being written to a file and read back.
+/// Checks that a capture equals itself, even after it was written to a file and read back.
 fn same_as_itself(what: &str, profile: &UnifiedProfile) {
     assert_eq!(differences(&with_itself(profile)), Vec::<String>::new(), "{what}");
     let text = crossprof::export::json::profile(profile);
@@ -225,8 +225,8 @@ fn a_real_capture_compared_with_itself_differs_in_nothing() {
     assert!(compared >= 20, "{compared}");
 }
 
-/// Returns the examples of the page: 8 or 9 steps of a training run on 4 TPUs and on 2 GPUs. A script summed the times in
-/// the trace files.
+/// Returns the examples of the page: training runs on 4 TPUs and on 2 GPUs, with 8 or 9 steps. The expected values come
+/// from a script that summed the times in the trace files.
 fn examples() -> [UnifiedProfile; 2] {
     ["tpu-training", "gpu-training"].map(|name| {
         let path = samples::root().join(format!("www/assets/examples/{name}.trace.json.gz"));
@@ -276,8 +276,8 @@ fn base_time(us: f64) -> String {
     format!("{:.1} ms", us / 1e3)
 }
 
-/// Builds two GPUs. The second GPU runs only 4 of the 8 counted steps. Steps on both GPUs are longer than steps on the
-/// first GPU alone.
+/// Builds two GPUs. The second GPU runs only 4 of the 8 counted steps. Steps that run on both GPUs are longer than
+/// steps that run only on the first GPU.
 fn uneven() -> String {
     let mut json = ChromeTrace::new();
     for device in 1..=2 {
@@ -324,8 +324,8 @@ fn devices_wait_no_longer_than_they_are_idle() {
     assert!(waits <= usage.overhead_time_us + 1e-6, "{waits} of {}", usage.overhead_time_us);
 }
 
-/// The second GPU ran only in a step that is not counted. For this reason, neither its busy share nor the absence of gaps
-/// is known.
+/// The second GPU ran only in a step that is not counted. Therefore, neither the busy share of the second GPU nor the
+/// absence of gaps on it is known.
 #[test]
 fn a_device_without_a_counted_step_has_no_busy_share() {
     let text = uneven();
@@ -348,8 +348,8 @@ fn mean_kernel(us: u64) -> (Session, UnifiedProfile) {
     (session, profile)
 }
 
-/// A mean kernel of 119 us is not a finding, so it gives no warning in the headlines and the checklist. A mean of 80 us is
-/// noted everywhere.
+/// A mean kernel of 119 us is not a finding, so it gives no warning in the headlines and the checklist. A mean of 80 us
+/// is noted in the finding, the headlines and the checklist.
 #[test]
 fn one_limit_judges_the_mean_kernel() {
     for (us, is_short) in [(119, false), (101, false), (80, true), (30, true)] {

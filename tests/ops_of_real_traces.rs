@@ -1,4 +1,4 @@
-//! Kernels, categories, copies and host work of real profiles, compared with facts from other tools.
+//! Compares kernels, categories, copies and host work of real profiles with facts from other tools.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn total_count(kernels: &Kernels) -> u64 {
     kernels.kernels_by_category.values().map(|it| it.count).sum()
 }
 
-/// The tests in `truths.rs` check its categories.
+/// The tests in `truths.rs` check the categories of this profile.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_tpu_compiles_and_neither_copies_nor_loads() {
@@ -80,8 +80,8 @@ fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
     assert!(memory_operations(&trace, &devices).is_some());
 }
 
-/// The library implements this convolution as an image-to-column copy and a matrix product. The instruction shows that it
-/// is a convolution.
+/// The library implements this convolution as an image-to-column copy and a matrix product. The instruction shows that
+/// both kernels belong to a convolution.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_convolution_stays_one_whatever_kernels_do_it() {
@@ -95,8 +95,8 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
     assert!(path.is_some_and(|path| path.ends_with("conv_general_dilated")));
 }
 
-/// The expected values are counts and times by `cat` and name. A short program in another language summed them from the
-/// file.
+/// The expected values are counts and times by `cat` and name. A separate script, which is not in Rust, summed them
+/// from the file.
 #[test]
 #[ignore = "reads real profiles"]
 fn kineto_copies_and_library_kernels_are_distinguished() {
@@ -112,9 +112,9 @@ fn kineto_copies_and_library_kernels_are_distinguished() {
     assert!(!kernels.kernels_by_category.contains_key("other"));
 }
 
-/// The expected values are sums of self time on the chip's clock, from a short program in another language. Of
-/// 131,442.706 us, 91,984.025 are custom calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of
-/// 127,557.201). These custom calls are Pallas kernels without a cost estimate.
+/// The expected values are sums of self time on the chip's clock. A separate script, which is not in Rust, computed
+/// them. Of 131,442.706 us, 91,984.025 are custom calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of
+/// 127,557.201). The custom calls with 0 FLOPs are Pallas kernels without a cost estimate.
 #[test]
 #[ignore = "reads real profiles"]
 fn pallas_kernels_without_an_estimate_have_no_cost() {

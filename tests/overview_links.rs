@@ -1,4 +1,5 @@
-//! Every link of the overview has a target: in every profile, the link opens a view that has rows under the link's filter.
+//! Checks that every link of the overview has a target. In every profile, the link must open a view that has rows under
+//! the link's filter.
 
 use std::path::Path;
 
@@ -101,7 +102,8 @@ fn every_line_of_the_overview_of_real_profiles_leads_to_rows() {
     assert!(found.iter().map(|(_, count)| count).sum::<usize>() > 250, "{found:?}");
 }
 
-/// On TPUs, categories, ops and kernels cover the same events (their times differ by the clock: docs/metrics.md, Ops).
+/// On TPUs, categories, ops and kernels cover the same events. The times of the three differ because they use different
+/// clocks (docs/metrics.md, Ops).
 #[test]
 #[ignore = "reads real profiles"]
 fn the_rows_are_the_ops_of_the_category() {
@@ -113,7 +115,7 @@ fn the_rows_are_the_ops_of_the_category() {
     }
 }
 
-/// Mangled names are shown in C++ notation and still link to their kernels. A copy is an op.
+/// Mangled names are shown in C++ notation and still link to their kernels. A link to a copy leads to the ops.
 #[test]
 #[ignore = "reads real profiles"]
 fn names_are_those_that_people_read() {

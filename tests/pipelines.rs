@@ -1,5 +1,6 @@
-//! Pipeline-parallel programs in captures of JAX on the CPU (tests/data/pipelines). The expected values are the times for which
-//! the recording script let each stage sleep, and the step times by the script's own clock.
+//! Tests captures of pipeline-parallel programs that ran with JAX on the CPU (tests/data/pipelines). The expected
+//! values are the times for which the recording script let each stage sleep, and the step times by the script's own
+//! clock.
 
 use crate::support::{samples, xprof};
 

@@ -1,5 +1,5 @@
-//! The link of an op opens the op's own program, or nothing. The tests have several programs with one name, hosts that give the
-//! same number to different programs, and runs without programs.
+//! Checks that the link of an op opens the op's own program, or no program. The traces have several programs with one
+//! name, hosts that give the same number to different programs, and runs without programs.
 
 use crossprof::hlo::Module;
 use crossprof::session::HloProgram;
@@ -20,11 +20,11 @@ fn program(name: &str, opcode: &str, scope: &str) -> Message {
     message().message(1, message().bytes(1, name).bytes(2, "main").message(3, main).int(6, 1))
 }
 
-/// An execution of `fusion.1`: module name, program number, and length in microseconds. An empty name or no number is not
-/// recorded.
+/// An execution of `fusion.1`: module name, program number, and length in microseconds. An empty name, or a number that
+/// is `None`, is not recorded.
 type Run<'a> = (&'a str, Option<i64>, i64);
 
-/// Returns a profile of one GPU with its programs, each with name and number.
+/// Returns a profile of one GPU with these programs, each of which has a name and a number.
 fn host(programs: &[(&str, i64, Message)], runs: &[Run<'_>]) -> Vec<u8> {
     let mut line = message().int(1, 1).bytes(2, "Stream #1(Compute)").int(3, 1_000_000_000);
     let mut at_ps = 0;
@@ -75,10 +75,12 @@ fn linked(value: &Value) -> Option<String> {
     }
 }
 
-/// Program that an op's link opens: the opcode of `fusion.1` in that program, and the program's time in microseconds.
+/// The program that the link of an op opens, as the opcode of `fusion.1` in that program and the program's time in
+/// microseconds.
 type Opened = Option<(String, Option<f64>)>;
 
-/// Returns, for each op of the table, its time in microseconds and the program that its link opens, largest time first.
+/// For each op of the table, returns its time in microseconds and the program that its link opens. The largest time
+/// comes first.
 fn opened(session: &mut Session) -> Vec<(f64, Opened)> {
     let settings = Settings::default();
     let table = session.table(0, &settings, TableName::Ops, "", &Query::default()).unwrap();

@@ -1,5 +1,5 @@
-//! The memory of JAX programs on a CPU, read from files written by `--xla_dump_to`, compared with XLA's own numbers
-//! (`compiled.memory_analysis()`). Also tests the handling of such files.
+//! Compares the memory of JAX programs on a CPU, read from files that `--xla_dump_to` wrote, with XLA's own numbers
+//! (`compiled.memory_analysis()`). Also tests how files of such a dump are handled.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crossprof::table::Cell;
 use crossprof::{FileKind, Query, Session, Settings, TableName};
 use serde_json::Value;
 
-/// The host's memory space.
+/// Number of the host's memory space.
 const HOST: i64 = 5;
 
-/// Returns the fixture's files, as if dropped as a folder.
+/// Returns the fixture's files, named as if the user had dropped the folder.
 fn dump() -> Vec<(String, Vec<u8>)> {
     let files = samples::files(&samples::root().join("tests/data/jax-cpu-memory"), &[".hlo.pb.gz"]);
     assert_eq!(files.len(), 5);

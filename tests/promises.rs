@@ -1,5 +1,5 @@
-//! Promises in the project's founding documents, with the command lines, the example of the schema and the folders exactly
-//! as written there.
+//! Tests promises in the project's founding documents. The command lines, the example of the schema and the folders are
+//! exactly as in those documents.
 
 use crate::support;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn scratch(name: &str) -> PathBuf {
     support::cli::scratch("promises", name)
 }
 
-/// Runs a command line in `folder`, as printed in the documents but without the program's name.
+/// Runs a command line in `folder`. The line is printed in the documents, but without the program's name.
 fn line(folder: &Path, line: &str) -> Output {
     support::cli::crossprof(folder, &line.split_whitespace().collect::<Vec<_>>())
 }
@@ -52,8 +52,8 @@ fn trace(path: &Path, kind: &str, devices: u32, step_ms: u64) {
 const CONFIG: &str = r#"{"model_type": "gemma", "hidden_size": 2048, "num_hidden_layers": 18, "num_attention_heads": 8,
     "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 16384, "vocab_size": 256000}"#;
 
-/// The two systems of the comparison guide, with their traces at the paths that its `find` command expects, and the command
-/// lines after it.
+/// The traces of the two systems in the comparison guide are at the paths that its `find` command expects. The command
+/// lines after `find` are run.
 #[test]
 fn the_comparison_guide_runs_as_written() {
     let folder = scratch("guide");
@@ -149,7 +149,7 @@ fn model_configurations_above_a_file_are_found() {
     assert_eq!(batch_size["values"], json!(["3", "1"]));
 }
 
-/// The example of the schema exactly as printed: with comments, alternatives and omitted sections.
+/// Reads the example of the schema exactly as printed, with comments, alternatives and omitted sections.
 #[test]
 fn the_example_of_the_schema_is_read_as_printed() {
     let folder = scratch("schema");
@@ -225,7 +225,7 @@ fn the_example_of_the_schema_is_read_as_printed() {
     }
 }
 
-/// The folders of the benchmark, which profiles two methods on one, four and eight GPUs.
+/// Reads the folders of the benchmark in the documents, which profiles two methods on one, four and eight GPUs.
 #[test]
 fn the_folders_of_the_benchmark_are_named_and_scale_apart() {
     let folder = scratch("benchmark");

@@ -1,4 +1,4 @@
-//! Any bytes cause no panic, and the same bytes always give the same report.
+//! Checks that no bytes cause a panic, and that the same bytes always give the same report.
 
 use crate::support;
 use crate::support::{load, load_chunked, samples};

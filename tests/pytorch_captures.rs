@@ -1,9 +1,9 @@
-//! Problems of public PyTorch captures, reproduced in small Kineto files. The expected values are counted by hand.
+//! Reproduces problems of public PyTorch captures in small Kineto files. The expected values are counted by hand.
 
 use crate::support;
 use crossprof::UnifiedProfile;
 
-/// Start of a Kineto file, up to its first event.
+/// Text of a Kineto file before its first event.
 const HEAD: &str = r#"{"schemaVersion":1,"traceName":"t.json","deviceProperties":[],"traceEvents":["#;
 
 fn event(cat: &str, name: &str, (pid, tid): (&str, &str), (ts, dur): (u64, u64), args: &str) -> String {
@@ -106,7 +106,7 @@ fn a_capture_without_device_ops_is_advised_in_the_words_of_its_framework() {
     assert_eq!(profile.other_devices, Vec::new());
 }
 
-/// Meta's MTIA is a kind of accelerator without its own rules, and is not treated as just another process.
+/// Meta's MTIA is an accelerator for which crossprof has no rules, but it must not be treated as a host process.
 #[test]
 fn an_mtia_is_an_accelerator() {
     let mtia = ("9", "9");

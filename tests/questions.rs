@@ -1,5 +1,5 @@
-//! Questions about captures (tests/questions) are answered from the output of the six tools alone. The true answers come from raw
-//! events and truth files (tests/questions/truths.py).
+//! Answers questions about captures (tests/questions) only from the output of the six tools. The true answers come from
+//! raw events and truth files (tests/questions/truths.py).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,7 +126,7 @@ fn no_answer_contains_an_instruction_outside_of_its_quotation_marks() {
     assert!(texts > 100, "{texts}");
 }
 
-/// Calls `look` with every text in a value.
+/// Calls `look` with every text in a JSON value.
 fn visit(value: &Value, look: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => look(text),

@@ -1,4 +1,5 @@
-//! The commands in the README and in the task pages of docs/ work as printed, and all links have targets.
+//! Checks that the commands in the README and in the task pages of docs/ work as printed, and that all links have
+//! targets.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::Command;
 use crate::support::cli;
 use crate::support::samples::root;
 
-/// Pages whose `crossprof` commands are run.
+/// Pages whose `crossprof` commands the tests run.
 const PAGES: [&str; 8] = [
     "README.md",
     "docs/agents.md",

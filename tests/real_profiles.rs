@@ -1,5 +1,5 @@
-//! Tests with real profiles must not pass without them. These tests are ignored by default, and fail if requested
-//! without the profiles.
+//! Checks that tests with real profiles do not pass if the profiles are missing. Tests with real profiles are ignored
+//! by default, and fail if they are requested without the profiles.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,7 +12,8 @@ fn a_test_of_real_profiles() {
     assert!(traces().is_dir());
 }
 
-/// Runs that test, with these arguments for its runner and this folder of real profiles.
+/// Runs a test that reads real profiles. `words` are the arguments of the test runner, and `folder` is the folder of
+/// real profiles.
 fn run(words: &[&str], folder: &Path) -> (Output, String) {
     let mut test = Command::new(std::env::current_exe().expect("this program"));
     test.args(["--exact", "real_profiles::a_test_of_real_profiles"]).args(words).env("CROSSPROF_TRACES", folder);
@@ -39,7 +40,7 @@ fn requested_tests_fail_if_the_folder_is_missing() {
     }
 }
 
-/// Code that looked for the folder by itself could pass without it.
+/// Code that searches for the folder by itself could pass without the folder.
 #[test]
 fn only_one_function_finds_the_real_profiles() {
     let sources = ["src", "crates", "tests", "www/src"].map(|folder| files(&root().join(folder), &[".rs"])).concat();

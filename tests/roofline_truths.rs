@@ -1,8 +1,8 @@
-//! Peak rates, ridge points and every op's position in the roofline, compared with XProf's `roofline_model`.
+//! Compares peak rates, ridge points and every op's position in the roofline with XProf's `roofline_model`.
 //!
-//! On TPUs, every value that both tools have must agree. On GPUs, XProf's peaks are compared with the values stored for
-//! that purpose, and `xprof_tables` compares the rows. crossprof differs intentionally in two ways. First, crossprof
-//! uses the peak of the op's own data type. Second, it uses the full memory bandwidth of AMD GPUs, although the profile
+//! On TPUs, every value that both tools have must agree. On GPUs, XProf's peaks are compared with expected values in
+//! this file, and `xprof_tables` compares the rows. crossprof differs intentionally in two ways. First, crossprof uses
+//! the peak of the op's own data type. Second, it uses the full memory bandwidth of AMD GPUs, although the profile
 //! records only half of it.
 
 use crate::support;
@@ -35,7 +35,7 @@ fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
 
 const GIBI: f64 = (1u64 << 30) as f64;
 
-/// Traces, each with the vendor's memory bandwidth if it replaces the profile's.
+/// Traces, each with the vendor's memory bandwidth if that replaces the bandwidth in the profile.
 const TRACES: [(&str, Option<f64>); 5] = [
     ("tpu-v6e-4chip", None),
     ("gtx1080ti-2gpu", None),
@@ -136,7 +136,7 @@ const NUMBERS: [(&str, &str, f64); 30] = [
     ("max_mem_bw_utilization", "max_mem_bw_utilization_percent", 100.0),
 ];
 
-/// Columns that depend on the time during which bytes were moved.
+/// Columns whose values depend on the time during which bytes were moved.
 const BY_TIME: [&str; 9] = [
     "measured_memory_bw",
     "hbm_bw",
@@ -257,8 +257,9 @@ fn every_row_of_gpus() {
     assert_eq!(rows, 38);
 }
 
-/// Recomputes XProf's rows of matrix products from ours. If XProf has FLOPs for an op, its efficiency is ours times our peak
-/// divided by XProf's single peak. Elementwise kernels are not compared, because XLA counts their cycles.
+/// Recomputes XProf's rows of matrix products from our rows. If XProf has FLOPs for an op, XProf's efficiency is our
+/// efficiency times our peak divided by XProf's single peak. Elementwise kernels are not compared, because XLA counts
+/// their cycles.
 #[test]
 #[ignore = "reads real profiles"]
 fn compute_efficiency_of_gpus() {

@@ -1,4 +1,4 @@
-//! The JSON Schema is committed, up to date, and matches the exports.
+//! Checks that the committed JSON Schema is up to date and matches the exports.
 
 use crate::support::{load, samples};
 use crossprof::{Settings, export};

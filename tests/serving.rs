@@ -1,5 +1,6 @@
-//! Forward passes of inference engines in captures of JAX on the CPU (tests/data/serving). The expected values come from the
-//! recording script: the phase and batch of each pass, and the time of the pass on the script's own clock.
+//! Tests forward passes of inference engines in captures of JAX on the CPU (tests/data/serving). The expected values
+//! come from the recording script: the phase and batch of each pass, and the time of the pass on the script's own
+//! clock.
 
 use crate::support::{samples, xprof};
 
@@ -32,7 +33,7 @@ fn truth(case: &str) -> Vec<Pass> {
     truth["passes"].as_array().unwrap().iter().map(pass).collect()
 }
 
-/// Numbers that the script chose (graphs.truth.json).
+/// Returns the numbers that the script chose (graphs.truth.json).
 fn chosen() -> Value {
     let path = samples::root().join("tests/data/serving/graphs.truth.json");
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
@@ -42,7 +43,7 @@ fn open(case: &str) -> Session {
     xprof::open(&samples::root().join(format!("tests/data/serving/{case}.xplane.pb.gz")))
 }
 
-/// Returns the median. The number of values must be odd.
+/// Returns the median of an odd number of values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

@@ -55,7 +55,7 @@ fn steps_have_their_length_and_their_parts() {
     assert_eq!(utilization.compute_util_percent, 39.0);
 }
 
-/// 35 us of idle time are between ops that were all launched in advance, and 575 us are before the host launches a
+/// Of the idle time, 35 us are between ops that were launched in advance, and 575 us are before the host launches a
 /// step's first kernel. The step's annotation covers 100 of these 575 us. The last step's annotation continues for 375
 /// us after its last op.
 #[test]
@@ -89,7 +89,7 @@ fn idle_time_has_its_causes() {
     assert_eq!((mean.communication_overlap_percent(), found.concurrency), (Some(0.0), Some(1.0)));
 }
 
-/// The host annotates 900 of 1000 us, and launches for 8 x 5 us of them.
+/// The host's annotation covers 900 of 1000 us. During 8 x 5 us of these, the host launches ops.
 #[test]
 fn the_host_launches_eight_times_a_step() {
     let all = analysis(WindowChoice::All);

@@ -1,4 +1,4 @@
-//! The source lines of ops in real captures, compared with call stacks from another reader of the same files.
+//! Compares the source lines of ops in real captures with call stacks that another reader read from the same files.
 
 use crate::support::samples;
 use crate::support::xprof::{Row, number, open, ours, text};

@@ -1,5 +1,5 @@
-//! The breakdown of steps in real profiles, compared with facts that are known by construction, and, if XProf is
-//! correct, with XProf.
+//! Compares the breakdown of steps in real profiles with facts that are known by construction and, if XProf is correct,
+//! with XProf.
 
 use crate::support::xprof::output;
 use crate::support::{decode, decode_json, samples, seven_steps};
@@ -33,8 +33,8 @@ fn total_ms(breakdown: &Breakdown, device: u32, part: StepPart) -> f64 {
     breakdown.rows.iter().filter(|row| row.device == device).map(|row| row.parts.get(part)).sum::<Ps>().as_us() / 1e3
 }
 
-/// xprof_overview.rs compares the one-digit numbers that XProf prints. This output has six digits and uses event times.
-/// Event times run fast by 1.5 in 100,000 compared with the chips' clocks.
+/// xprof_overview.rs compares the one-digit numbers that XProf prints. The output that this test reads has six digits,
+/// and uses event times. The clock of event times runs fast by 1.5 in 100,000 compared with the chips' clocks.
 #[test]
 #[ignore = "reads real profiles"]
 fn the_idle_time_of_a_tpu_is_xprofs() {
@@ -46,8 +46,8 @@ fn the_idle_time_of_a_tpu_is_xprofs() {
     assert!(((duty.span - duty.busy).as_ps() as f64 / idle - 1.0).abs() < 2e-5, "{idle} {duty:?}");
 }
 
-/// 304 s of `copy-done` wait for arrays in host memory. The copies of each step go in both directions. Of the remaining
-/// time, 1 us is between ops of one program. Only the first programs were launched late.
+/// `copy-done` ops wait for arrays in host memory for 304 s. The copies of each step go in both directions. Of the
+/// remaining idle time, 1 us is between ops of one program. Only the first programs were launched late.
 #[test]
 #[ignore = "reads real profiles"]
 fn steps_of_a_tpu_that_offloads_are_copies_to_and_from_the_host() {
@@ -91,9 +91,9 @@ fn waits_for_other_chips_are_barriers() {
     }
 }
 
-/// The parts of every trace are exact, and the cause of idle time is the one that is visible in the trace. The H100's
-/// DataLoader takes 619 ms, and its kernels take 543 ms. The other captures launch small programs one by one. The cause is
-/// `None` if no cause is expected.
+/// The parts of every trace are exact, and the reported cause of idle time is the cause that is visible in the trace.
+/// The H100's DataLoader takes 619 ms, and its kernels take 543 ms. The programs of the other captures launch small
+/// programs individually. The cause is `None` if the trace shows no main cause.
 #[test]
 #[ignore = "reads real profiles"]
 fn parts_of_every_trace_add_up() {
@@ -127,7 +127,7 @@ fn show(mean: &MeanPart, part: StepPart) -> String {
     format!("{} {:.1} %", part.label(), mean.percent(part).unwrap_or_default())
 }
 
-/// The parts of every step of the project's own profiles are exact, and the events of a step add up to the step.
+/// In the project's own profiles, the parts of every step are exact, and the events of a step add up to the step.
 #[test]
 fn steps_of_our_own_profiles_add_up() {
     let mut rows = 0;
@@ -160,8 +160,8 @@ fn the_events_of_a_step_add_up_to_its_parts() {
     }
 }
 
-/// Checks that the events of a step add up to the step. The causes must add up exactly to the idle time, and ops to the
-/// work unless some run in parallel.
+/// Checks that the events of a step add up to the step. The causes must add up exactly to the idle time. The ops must
+/// add up to the work, unless some ops run in parallel.
 fn events_add_up(run: &Run, analysis: &Analysis, beside: bool) {
     let breakdown = &analysis.step_breakdown;
     let events_of = |of: &dyn Fn(&StepRow) -> bool, most: usize| {

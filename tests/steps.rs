@@ -1,5 +1,5 @@
-//! Steps in the project's own recordings. `tests/data/steps.py` made them and summed their raw events without crossprof
-//! (`*.truth.json`). One test reads real profiles without named steps.
+//! Tests the steps in the project's own recordings. `tests/data/steps.py` made the recordings, and summed their raw
+//! events without crossprof (`*.truth.json`). One test reads real profiles without named steps.
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ fn compilation_is_in_the_steps_that_compile() {
     assert_eq!(profile.step_timing.num_steps_counted, Some(5));
 }
 
-/// The JSON has no program numbers. Everything else is identical.
+/// The trace JSON has no program numbers. All other values are identical.
 #[test]
 fn the_json_of_the_capture_agrees() {
     let (xplane, json) = (profile("recompile"), profile_of(&recording("recompile.trace.json.gz")));
@@ -149,7 +149,8 @@ fn waits_of_devices_are_named() {
     assert!(message.contains(&named), "{message} lacks {named}");
 }
 
-/// Counted by hand: each capture has five calls or launches, with 30 ops on one GPU, 47 on eight GPUs, and 15 on one GPU.
+/// The expected values were counted by hand. Each capture has five calls or launches, with 30 ops on one GPU, 47 ops on
+/// eight GPUs, and 15 ops on one GPU.
 #[test]
 #[ignore = "reads real profiles"]
 fn gpu_captures_without_annotations_have_steps() {

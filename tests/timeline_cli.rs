@@ -1,4 +1,4 @@
-//! `crossprof timeline`: pictures of steps and ranges, with one or several runs.
+//! Tests `crossprof timeline`, which draws steps and ranges of one or several runs.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! The derived tracks of the timeline add up to the tables.
+//! Checks that the derived tracks of the timeline add up to the numbers in the tables.
 
 use std::path::Path;
 

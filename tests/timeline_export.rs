@@ -11,10 +11,10 @@ use crossprof::trace::{FlowRole, Interval, Trace};
 use crossprof::{Ps, Settings};
 use serde_json::Value;
 
-/// Content of a range.
+/// Events and marks in a range.
 #[derive(Debug, Default, PartialEq)]
 struct Held {
-    /// Number of events, and their time within the range in picoseconds, by process, line and name.
+    /// For each process, line and name, the number of events, and their time within the range in picoseconds.
     events: BTreeMap<(String, String, String), (u64, i64)>,
     /// Number of counter samples, instants, and start and end points of flows in the range.
     marks: [usize; 3],

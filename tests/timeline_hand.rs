@@ -1,4 +1,5 @@
-//! Manual changes to the timeline: snapping ranges to the edges of events, keeping flags and ranges, and arranging tracks.
+//! Tests manual changes to the timeline: ranges that snap to the edges of events, flags and ranges that are kept, and
+//! tracks that are arranged.
 
 use crossprof::document::Block;
 use crossprof::pages::PageQuery;

@@ -1,5 +1,5 @@
-//! Dependencies between events and the arrows for them, compared with traces written by hand and with the raw files of real
-//! profiles.
+//! Compares dependencies between events, and their arrows, with traces that were written by hand and with the raw files
+//! of real profiles.
 
 use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
@@ -232,8 +232,8 @@ fn flows_of_a_real_capture_link_what_its_file_links() {
     assert!(truth.len() > 5_000, "{}", truth.len());
 }
 
-/// The numbers come from the reader in `inspect_trace.py`: consumers that have a producer with the same type and number in
-/// the file, except those of thread pools.
+/// The numbers come from `inspect_trace.py`. This script counts consumers that have a producer with the same type and
+/// number in the file, except consumers of thread pools.
 #[test]
 #[ignore = "reads real profiles"]
 fn consumers_of_a_real_xplane_are_linked_with_their_producers() {

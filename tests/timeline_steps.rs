@@ -1,4 +1,4 @@
-//! The pictures of median steps in reports match the tables for these steps.
+//! Checks that the pictures of median steps in reports match the tables for these steps.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::timeline::{StepPicture, median_step};
 use crossprof::{Cell, Ps, Query, Session, Settings, TableName};
 
-/// Draws the median step of a file. Returns the number of lines in the picture whose marks add up to the line's row in the
-/// table for the step's range.
+/// Draws the median step of a file. Counts the drawn lines for which the times of the marks add up to the line's time
+/// in the `range` table.
 fn lines_that_agree(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap();
     let (mut session, settings) = (Session::new(), Settings::default());

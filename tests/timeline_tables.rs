@@ -1,5 +1,5 @@
-//! The tables of an area of the timeline (`events`, `range`), compared with a trace that was counted by hand. Over the whole
-//! capture, they must match the other tables.
+//! Compares the tables of an area of the timeline (`events`, `range`) with a trace whose events were counted by hand.
+//! Over the whole capture, these tables must match the other tables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crossprof::trace::{IntervalSet, LineKind, PlaneKind, Platform};
 use crossprof::{Cell, Ps, Query, Settings, Table, TableName};
 use serde_json::{Value, json};
 
-/// Two streams and a host thread. In microseconds, from the first event:
+/// Writes a trace with two streams and a host thread. In microseconds, from the first event:
 ///
 /// ```text
 /// Stream #1   a [0, 10)  with b [2, 5);  a [20, 30);  c at 30, of length zero
@@ -196,7 +196,7 @@ fn sums(table: &Table, [name, count, total, own]: [&str; 4]) -> Sums {
     found
 }
 
-/// Returns the numbers of compared lines and compared ops.
+/// Checks that the tables agree. Returns the number of compared lines and the number of compared ops.
 fn agree(path: &Path) -> (usize, usize) {
     let mut session = open(&path.to_string_lossy(), &std::fs::read(path).unwrap());
     let settings = Settings { window: WindowChoice::All, ..Settings::default() };

@@ -1,5 +1,5 @@
-//! Known facts about real profiles, exact to the printed digit. The values come from XProf, from the authors of the traces
-//! or from counting by hand, but never from crossprof.
+//! Compares real profiles with known facts, exact to the printed digit. The values come from XProf, from the authors of
+//! the traces or from counting by hand, but never from crossprof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crossprof::report::{DeviceStats, MultiDevice};
 use crossprof::trace::ByLine;
 use crossprof::{Settings, UnifiedProfile, WindowChoice};
 
-/// Returns the report of one real profile, measured over everything that its devices did.
+/// Returns the report of one real profile, which covers all work of its devices.
 fn report(path: &str) -> UnifiedProfile {
     report_with(path, &Settings { window: WindowChoice::Active, ..Settings::default() })
 }
@@ -120,7 +120,7 @@ fn mi300x_with_eight_gpus() {
     assert_eq!((of(f64::min), of(f64::max)), ("2.9".to_owned(), "3.9".to_owned()));
 }
 
-/// The JSON next to that xplane file comes from a different capture with one GPU.
+/// The JSON next to the xplane file comes from a different capture with one GPU.
 #[test]
 #[ignore = "reads real profiles"]
 fn one_gpu_of_a_json_trace() {
@@ -189,7 +189,7 @@ fn a_steps_line_of_tensorflow() {
     assert!(report.steps[0].partial && report.steps[0].counted);
 }
 
-/// Number of kernels, copies and fills, and the names of the steps.
+/// Compares the number of kernels, copies and fills, and the names of the steps.
 #[test]
 #[ignore = "reads real profiles"]
 fn pytorch() {

@@ -1,4 +1,4 @@
-//! `crossprof view`: the responses of the server, and the requests that it rejects.
+//! Tests `crossprof view`: the responses of the server, and the requests that it rejects.
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -88,7 +88,7 @@ impl Server {
         Server { child, host: host.to_owned(), base: format!("/{token}"), opened: opened.to_owned() }
     }
 
-    /// Returns the status line with headers, and the body, of a response.
+    /// Sends a request. Returns the status line with the headers of the response, and the body.
     fn ask(&self, method: &str, path: &str, host: &str) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
@@ -98,7 +98,7 @@ impl Server {
         (String::from_utf8(answer[..end].to_vec()).unwrap(), answer[end + 4..].to_vec())
     }
 
-    /// Returns the status and body for a path below the token.
+    /// Requests a path below the token, and returns the status and the body.
     pub(crate) fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let (head, body) = self.ask("GET", &format!("{}/{path}", self.base), &self.host);
         (status(&head), body)
@@ -108,7 +108,7 @@ impl Server {
         self.list_of("")
     }
 
-    /// Returns the list, once the folder has been walked.
+    /// Waits until the folder has been walked, and returns the list.
     pub(crate) fn list_of(&self, query: &str) -> Value {
         for _ in 0..300 {
             let (status, body) = self.get(&format!("runs.json{query}"));

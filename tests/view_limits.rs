@@ -1,5 +1,5 @@
-//! `crossprof view` at the limits of the system: few file descriptors, many connections, unusual folders, and access to the
-//! link.
+//! Tests `crossprof view` at the limits of the system: few file descriptors, many connections, unusual folders, and
+//! access to the link.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::support::cli;
 use crate::view::{CPU, Server, arguments, capture, grow_old, log_folder, scratch};
 
-/// Creates a pipe without a writer. Opening it for reading would block forever.
+/// Creates a pipe without a writer. Opening the pipe for reading would block forever.
 fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }

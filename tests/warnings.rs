@@ -1,4 +1,4 @@
-//! Checks that docs/warnings.md lists all codes of warnings, and that the code emits each of them.
+//! Checks that docs/warnings.md lists all warning codes, and that the program emits a warning with each code.
 
 use std::collections::BTreeSet;
 use std::path::Path;

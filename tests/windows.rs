@@ -1,4 +1,4 @@
-//! One window: in every available profile and for every choice of the window, all sections agree on each quantity.
+//! Checks that all sections agree on each quantity, in every available profile and for every choice of the window.
 
 use crate::support;
 use crate::support::{open, samples};
@@ -6,7 +6,7 @@ use crossprof::document::Block;
 use crossprof::pages::{PageQuery, View};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
 
-/// Returns choices that work for every run, and choices that depend on the run.
+/// Returns choices of the window that work for every run, and choices that depend on the run.
 fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {
     let mut all: Vec<WindowChoice> = ["main", "all", "active"].iter().map(|text| text.parse().unwrap()).collect();
     let name = |at: usize| main.steps.get(at).map(|step| step.name.clone().unwrap_or_else(|| at.to_string()));
@@ -30,8 +30,8 @@ fn close(what: &str, a: f64, b: f64) {
     assert!((a - b).abs() <= tolerance, "{what}: {a} is not {b}");
 }
 
-/// Checks that the sections of one profile agree. Returns false if the profile lacks these sections, like a capture without
-/// device ops.
+/// Checks that the sections of one profile agree. Returns false if the profile lacks these sections, for example
+/// because no device ran ops.
 fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     let (Some(window), Some(usage), Some(devices)) =
         (&profile.window, &profile.compute_utilization, &profile.multi_device)
@@ -100,8 +100,8 @@ fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     true
 }
 
-/// Checks tables: the root of the op tree has the self time of all ops plus the idle time, and the devices table and the
-/// devices page show the report's numbers.
+/// Checks that the root of the op tree has the self time of all ops plus the idle time, and that the devices table and
+/// the devices page show the report's numbers.
 fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile: &UnifiedProfile) {
     let table = |session: &mut Session, name| session.table(0, settings, name, "", &Query::default()).unwrap();
     let number = |cell: &Cell| match cell {
@@ -128,7 +128,7 @@ fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile:
     close(&format!("{what}: devices"), devices.rows.iter().map(|row| number(&row[at])).sum(), busy);
 }
 
-/// Returns the number of windows, and the number of windows in which there was something to compare.
+/// Returns the number of windows, and the number of windows for which sections could be compared.
 fn check(session: &mut Session, name: &str, with_tables: bool) -> (usize, usize) {
     let Some(main) = session.report(0, &Settings::default()) else { return (0, 0) };
     let mut compared = 0;

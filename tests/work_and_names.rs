@@ -1,5 +1,5 @@
-//! Names and costs of ops that the file does not state clearly: custom calls without an estimate, callbacks, programs without
-//! HLO, communication kernels, and timelines from TensorFlow 1.
+//! Tests ops whose names or costs the file does not state clearly: custom calls without an estimate, callbacks,
+//! programs without HLO, communication kernels, and timelines from TensorFlow 1.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use crossprof::trace::{HloProto, TraceBuilder};
 use crossprof::{Settings, insight};
 use wire_writer::{Message, message};
 
-/// A matrix multiplication written in Pallas, 2048 x 1024 x 2048 in bf16, that takes 75.7 us on a TPU v6e: 113.5 TFLOP/s,
-/// 12.4 % of its peak. XLA counts the FLOPs of one of the 8 iterations of its grid, and no bytes.
+/// A Pallas kernel that multiplies matrices (2048 x 1024 x 2048 in bf16) takes 75.7 us on a TPU v6e: 113.5 TFLOP/s,
+/// 12.4 % of the peak. XLA counts the FLOPs of one of the 8 iterations of the kernel's grid, and no bytes.
 const FLOPS_OF_ONE_ITERATION: i64 = 2 * 512 * 1024 * 1024;
 const FLOPS: i64 = 2 * 2048 * 1024 * 2048;
 const BYTES: i64 = 2 * (2048 * 1024 + 1024 * 2048 + 2048 * 2048);
@@ -41,8 +41,8 @@ fn pallas_program(config: &str) -> Vec<u8> {
     message().message(1, module).0
 }
 
-/// Builds steps of 100 us in which such a kernel takes most of the time. `costs` are the FLOPs and bytes in the kernel's
-/// events. `program` is embedded if given.
+/// Builds steps of 100 us in which a Pallas kernel takes most of the time. `costs` contains the FLOPs and the bytes in
+/// the kernel's events. `program` is embedded if given.
 fn pallas_run(costs: (i64, i64), program: Option<&str>) -> UnifiedProfile {
     let mut b = TraceBuilder::new();
     for step in 0..12 {
@@ -119,7 +119,7 @@ fn a_kernel_with_an_estimate_has_its_rate() {
     }
 }
 
-/// A program that consists only of such kernels has no MFU, and the report explains why.
+/// A program that consists only of Pallas kernels without an estimate has no MFU, and the report explains why.
 #[test]
 fn a_program_of_only_custom_calls_reports_unknown_flops() {
     let mut b = TraceBuilder::new();
@@ -153,8 +153,8 @@ fn categories(kernels: &[&str]) -> (UnifiedProfile, BTreeMap<String, f64>) {
     (profile, times)
 }
 
-/// The kernels of `custom_allreduce.json`: 8 of 16 are custom communication, or 12 of 16 including NCCL's. All
-/// communication is exposed.
+/// Of the 16 kernels in `custom_allreduce.json`, 8 are custom communication. Including NCCL's kernels, 12 are
+/// communication. All communication is exposed.
 #[test]
 fn custom_all_reduces_are_communication() {
     let (profile, times) = categories(&[
@@ -192,7 +192,7 @@ fn custom_all_reduces_are_communication() {
     assert_eq!(kinds, [("all-reduce", 8), ("all-to-all", 2), ("collective", 2), ("send-recv", 1)].into());
 }
 
-/// Kernel names from libraries, and the categories of the kernels.
+/// Checks the categories of kernels with names from libraries.
 #[test]
 fn kernels_of_serving_libraries_have_categories() {
     for (name, category) in [
@@ -234,8 +234,7 @@ fn kernels_of_serving_libraries_have_categories() {
     }
 }
 
-/// The streams of `r18_jax_gpu_nccl_streams.json`: in each 500 us, a GPU computes from 0 to 200 and communicates from 150 to
-/// 350.
+/// In each 500 us of `r18_jax_gpu_nccl_streams.json`, a GPU computes from 0 to 200 and communicates from 150 to 350.
 #[test]
 fn communication_on_a_stream_of_its_own_overlaps() {
     let mut events = Vec::new();
@@ -272,7 +271,7 @@ fn communication_on_a_stream_of_its_own_overlaps() {
     assert_eq!(communication.hidden_percent, Some(25.0));
 }
 
-/// Counted in the file by hand: 12 callbacks of each kind, 11 of them in the 11 counted steps.
+/// The callbacks were counted by hand. The file has 12 callbacks of each kind. The 11 counted steps contain 11 of them.
 #[test]
 #[ignore = "reads real profiles"]
 fn callbacks_count_once_and_in_the_counted_steps() {
@@ -289,8 +288,8 @@ fn callbacks_count_once_and_in_the_counted_steps() {
     assert!(!profile.kernels.kernels_by_category.contains_key("other"));
 }
 
-/// Six steps of 100 us on XLA's CPU backend. Each step has one callback, and an instant marks the end of the callback. The
-/// last step is not counted, because its end is unknown.
+/// The trace has six steps of 100 us on XLA's CPU backend. Each step has one callback, and an instant marks the end of
+/// the callback. The last step is not counted, because its end is unknown.
 #[test]
 fn the_end_of_a_callback_is_no_call() {
     let mut b = TraceBuilder::new();
@@ -383,7 +382,7 @@ fn a_timeline_of_tensorflow_1_has_its_streams() {
     assert_eq!((busy.kernel_time_us, busy.compute_util_percent), (150.0, 100.0));
 }
 
-/// Older versions name devices differently, and may write only the combination of all streams.
+/// Older versions of TensorFlow name devices differently, and may write only the combination of all streams.
 #[test]
 fn older_timelines_and_sums_alone_have_a_device_too() {
     let kernels: &[(&str, u32, i64, i64)] = &[("MatMul", 0, 10, 50), ("Relu", 0, 60, 20)];

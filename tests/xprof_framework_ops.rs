@@ -1,4 +1,5 @@
-//! XProf's `framework_op_stats` compared with the `framework-ops` table, row by row, for every trace that has it.
+//! Compares XProf's `framework_op_stats` with the `framework-ops` table, row by row, for every trace that has this
+//! XProf output.
 //!
 //! XProf's host rows come from its own preprocessing (`IDLE`, unnamed rows), except `XlaModule`, which
 //! `tests/xprof_host_ops.rs` compares.
@@ -29,7 +30,8 @@ const NUMBERS: [(&str, &str, f64); 11] = [
 const PAIRS: &str =
     "XProf divides the bytes of an asynchronous pair by the time of each op: here it is the time from start to end";
 
-/// Returns XProf's path of one of crossprof's ops. Empty if the op has no path, and `None` for an op that XProf omits.
+/// Returns XProf's path for one of crossprof's ops. The path is empty if the op has none, and `None` if XProf omits the
+/// op.
 fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
     let same = |row: &&Row| {
         let equal = |key| text(row, key) == text(op, key);
@@ -39,7 +41,8 @@ fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
     hlo_stats.iter().find(same).map(|row| text(row, "tf_op_name").trim_end_matches(':'))
 }
 
-/// Sums over ops by XProf's rules: every kernel of a library call has the cost of the whole call, and shapes give no costs.
+/// Sums over ops by XProf's rules. Every kernel of a library call has the cost of the whole call, and costs are not
+/// derived from shapes.
 #[derive(Default)]
 struct Again {
     total_us: f64,
@@ -82,8 +85,8 @@ impl Again {
     }
 }
 
-/// Returns the names of ops that have no path in XProf's hlo_stats but have a path in ours (from the instruction), by our
-/// path.
+/// For each path, returns the names of ops for which only crossprof has this path, because it comes from the
+/// instruction.
 fn strays(theirs: &[Row], ours: &[Row]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for op in theirs.iter().filter(|op| text(op, "tf_op_name").is_empty()) {

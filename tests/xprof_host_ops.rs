@@ -1,12 +1,12 @@
-//! The `host-ops` table, compared with XProf's `XlaModule` row (the calls that launch kernels), and with sums over a
-//! trace's JSON. XProf's table of host ops has no rows in any of these profiles.
+//! Compares the `host-ops` table with XProf's `XlaModule` row (the calls that launch kernels), and with sums over a
+//! trace JSON. XProf's table of host ops has no rows in any of these profiles.
 
 use crate::support;
 use crate::support::samples;
 use crate::support::xprof::{Comparison, folders, number, open, ours, read, rows, text};
 use crossprof::TableName;
 
-/// Parts of the names of these calls.
+/// Parts of the names of calls that launch kernels.
 const CALLS: [&str; 2] = ["LaunchKernel", "Memset"];
 
 #[test]
@@ -37,7 +37,7 @@ fn calls_that_launch_kernels() {
     assert_eq!(compared, 3);
 }
 
-/// If XProf had rows, they would have to be compared.
+/// If XProf had rows, this test would have to compare them.
 #[test]
 #[ignore = "reads real profiles"]
 fn xprof_has_no_host_ops_of_these_programs() {
@@ -51,8 +51,8 @@ fn xprof_has_no_host_ops_of_these_programs() {
     }
 }
 
-/// `(name, count, total, self time)` of the first rows, in microseconds. A script summed the events of the JSON with one
-/// stack per thread.
+/// `(name, count, total, self time)` of the first rows, in microseconds. A script summed the events of the JSON, using
+/// one stack per thread.
 const OF_THE_JSON: [(&str, f64, f64, f64); 10] = [
     ("cuStreamSynchronize", 12.0, 26_572.9, 26_572.9),
     ("FlushSummaryWriter", 1.0, 13_020.5, 13_020.5),

@@ -1,6 +1,6 @@
-//! The `megascale` table compared with XProf's `megascale_stats`, for synthetic captures of a TPU with five collectives
-//! between slices (tests/data/megascale). XProf truncates every time of a run to whole microseconds, and truncates the
-//! mean again.
+//! Compares the `megascale` table with XProf's `megascale_stats`, for synthetic captures of a TPU with five collectives
+//! between slices (tests/data/megascale). XProf truncates every time of a run to whole microseconds, and then truncates
+//! the mean.
 
 use crate::support::{samples, xprof};
 

@@ -1,8 +1,9 @@
-//! XProf's `overview_page` compared with the unified profile, figure by figure, for every trace that has it.
+//! Compares XProf's `overview_page` with the unified profile, figure by figure, for every trace that has this XProf
+//! output.
 //!
 //! crossprof has no counterpart for the percentage of framework ops, eager execution, inference latency, and the idle
-//! time of "host ops" (JAX programs have no host ops). Printed numbers are compared with ours at the same number of
-//! digits.
+//! time of "host ops" (JAX programs have no host ops). XProf's printed numbers are compared with our numbers, rounded
+//! to the same number of digits.
 
 use crate::support;
 use crate::support::xprof::{
@@ -25,7 +26,7 @@ const PRODUCT: &str = "XProf names the generation: here it is the product, where
 const VISIBLE: &str =
     "XProf counts the devices that the profile lists: here those that ran something, others as visible";
 
-/// Returns the properties `p` of the page's first table that has this property.
+/// Returns the property from the first table of the page that has it.
 fn property<'v>(page: &'v Value, key: &str) -> Option<&'v Value> {
     page.as_array()?.iter().find_map(|table| table.get("p")?.get(key))
 }
@@ -170,7 +171,7 @@ fn step(theirs: &Row, breakdown: &StepBreakdown, comparison: &mut Comparison) {
     );
 }
 
-/// Compares the percentage of the compute time in 16-bit types.
+/// Compares the percentage of the compute time that uses 16-bit types.
 fn precision(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison) {
     let Some(theirs) = printed(page, "device_compute_16bit_percent") else { return };
     let types = &profile.kernel_statistics.as_ref().unwrap().data_types;
@@ -188,7 +189,7 @@ fn precision(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison
     assert!(close(percent(&|_| true), 100.0));
 }
 
-/// Compares the ten top ops. They come from framework_op_stats without idle time.
+/// Compares the ten top ops. XProf takes these ops from framework_op_stats, without idle time.
 fn top_ops(folder: &str, page: &Value, session: &mut Session, comparison: &mut Comparison) {
     let ours = ours(session, &support::xprof::active(), TableName::FrameworkOps);
     let kernels = support::xprof::ours(session, &support::xprof::active(), TableName::Kernels);

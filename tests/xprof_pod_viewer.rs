@@ -1,8 +1,8 @@
-//! XProf's `pod_viewer` compared with the table of step breakdowns: each step of each host's GPU by activity.
+//! Compares XProf's `pod_viewer` with the `step-breakdown` table, for each activity in each step of each host's GPU.
 //!
-//! XProf has one row per host. It measures a step from its first to its last op, and counts the ops that the host launched in
-//! the step, as our device work does. It takes every copy that it does not recognise (`MEMCPYPtoP`, all copies of JAX) for
-//! compute. Here they are copies by direction.
+//! XProf has one row per host. XProf measures a step from its first op to its last. Like our device work, it includes
+//! the ops that the host launched in the step. XProf treats every copy that it does not recognise (`MEMCPYPtoP`, all
+//! copies of JAX) as compute. In crossprof, these copies are listed by direction.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn golden() -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// Returns our row of each step by host and step. The host is the position of its file.
+/// Returns our row for each host and step. The number of a host is the position of its file.
 fn rows(files: &[&str]) -> BTreeMap<(u64, u64), Row> {
     let mut session = Session::new();
     for (host, file) in files.iter().enumerate() {
@@ -47,7 +47,8 @@ fn sum(row: &Row, columns: &[&str]) -> f64 {
     columns.iter().map(|column| row[*column].as_f64().unwrap_or(0.0)).sum()
 }
 
-/// Compares every step of every host. `knows_copies`: XProf recognises the names of the copies from and to the host.
+/// Compares every step of every host. `knows_copies` is true if XProf recognises the names of the copies from and to
+/// the host.
 fn compare(case: &str, files: &[&str], knows_copies: bool) {
     let (golden, ours) = (golden(), rows(files));
     let theirs = golden[case].as_array().unwrap();
@@ -83,8 +84,8 @@ fn steps_of_an_h100_are_equal() {
     compare("train", &["jax-h100/train.xplane.pb.gz"], false);
 }
 
-/// Each step of this capture copies its own batch (the script that recorded it calls `device_put` in the step). Another thread
-/// launches the copy, so XProf adds it to the step before.
+/// Each step of this capture copies its own batch, because the script that recorded the capture calls `device_put` in
+/// the step. Another thread launches the copy, so XProf adds it to the step before.
 #[test]
 fn a_copy_belongs_to_the_step_that_asked_for_it() {
     let (golden, ours) = (golden(), rows(&["jax-h100/input_bound.xplane.pb.gz"]));

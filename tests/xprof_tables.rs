@@ -1,7 +1,8 @@
-//! XProf's tables compared with crossprof's, row by row and column by column, for every trace that has them.
+//! Compares XProf's tables with crossprof's tables, row by row and column by column, for every trace that has XProf's
+//! output.
 //!
-//! XProf is correct on TPUs, so every value that both tools have must agree. On GPUs, rows are compared if XProf has a
-//! value (it has no costs for library calls). Intentional differences are printed with the reason.
+//! XProf is correct on TPUs, so every value that both tools have must agree. On GPUs, values are compared if XProf has
+//! them. XProf has no costs for library calls. The test prints intentional differences with their reasons.
 
 use crate::support;
 use crate::support::xprof::{

@@ -25,7 +25,7 @@ Many captures (needs ``crossprof[lake]``)::
     crossprof.lake.write("logs/run_17", "lake")
     crossprof.lake.connect("lake").sql("SELECT * FROM captures")
 
-Importing this package is fast. It does not import JAX.
+Importing this package is fast. The import does not import JAX.
 """
 
 from __future__ import annotations

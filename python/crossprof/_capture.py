@@ -74,11 +74,13 @@ class Capture:
         self.end("the block's end" if kind is None else kind.__name__)
 
     def step(self, value: Any = None, *, tokens: int | None = None) -> None:
-        """Ends a step. Call it at the end of every step, always on the same thread.
+        """Ends a step. Call this method at the end of every step, always on the same thread.
 
         Args:
-            value: Result of the step. At the edges of a window, the call waits for it. If None, the call waits for all existing arrays.
-            tokens: Tokens of this step over all devices, if they vary between steps. The sidecar contains the mean over a window.
+            value: Result of the step. At the edges of a window, the call waits for this value. If it is None, the call waits for
+                all existing arrays.
+            tokens: Tokens of this step over all devices, if they vary between steps. The sidecar contains the mean of the tokens
+                over a window.
         """
         # Keeps the count correct even if several threads call step().
         with self._lock:
@@ -89,7 +91,7 @@ class Capture:
                 self._act(value)
 
     def profiles(self) -> list[Profile]:
-        """Returns the profiles of the saved :attr:`captures`, in order. Each is read only once.
+        """Returns the profiles of the saved :attr:`captures`, in order. Each profile is read only once.
 
         Raises:
             ProfileError: The files of a capture are no longer there.
@@ -97,9 +99,9 @@ class Capture:
         return self._reader.profiles(self.captures)
 
     def request(self, steps: int | None = None, requested_ns: int = _OWN) -> None:
-        """Requests a capture of the next steps, in addition to the scheduled ones. Without ``steps``, the capture has as many steps as
-        the schedule's ``active``. May be called on any thread. If a window is being recorded, the request waits for its end. Processes
-        with the same ``requested_ns`` record into one folder.
+        """Requests a capture of the next steps, in addition to the scheduled captures. Without ``steps``, the capture has as many
+        steps as a scheduled capture (``active``). May be called on any thread. If a window is being recorded, the request waits for
+        its end. Processes with the same ``requested_ns`` record into one folder.
 
         Raises:
             ValueError: ``steps`` is not a positive whole number.
@@ -110,8 +112,8 @@ class Capture:
             self._request = (steps, requested_ns)
 
     def begin(self, step: int, steps: int, subfolder: str = "") -> None:
-        """Starts recording ``steps`` steps now, regardless of the schedule. The first one has the number ``step``. Does nothing while a
-        window is being recorded."""
+        """Starts recording ``steps`` steps now, regardless of the schedule. The first recorded step has the number ``step``. Does
+        nothing while a window is being recorded."""
         with self._lock:
             if self._is_ended or self._window is not None or self._warmup is not None:
                 return
@@ -122,7 +124,7 @@ class Capture:
             self._guarded(lambda: self._act_now(None))
 
     def end(self, reason: str = "the program") -> None:
-        """Ends the capture and saves what was recorded so far."""
+        """Ends the capture and saves the steps that were recorded so far."""
         with self._lock:
             if self._is_ended:
                 return
@@ -137,7 +139,8 @@ class Capture:
             self._reset()
 
     def _say_what_is_missing(self) -> None:
-        """Reports a schedule that recorded less than planned, and a request that came too late. Called when the capture ends."""
+        """Reports a schedule that recorded less than planned, and a request that came too late. This method is called when the
+        capture ends."""
         done = f"after {self._done} step{'' if self._done == 1 else 's'}"
         if self._request is not None:
             self._say(f"The program ended {done}, before the requested capture.")
@@ -396,18 +399,19 @@ def capture(
                 capture.step(state)
 
     Each capture becomes a folder ``profiles/plugins/profile/<time>_steps_<first>-<last>`` with a sidecar ``crossprof.json``. All
-    processes of a job share one folder. Nothing is overwritten. Problems are logged (logger ``crossprof``) and added to
-    ``errors``. They never end the training. If an exception, the end of the program or SIGTERM interrupts a window, the steps
-    recorded so far are saved (except for SIGTERM under ``jax.distributed``, which handles it itself).
+    processes of a job write into this folder. Nothing is overwritten. Problems are logged (logger ``crossprof``) and added to
+    ``errors``. Problems never end the training. If an exception, the end of the program or SIGTERM interrupts a window, the steps
+    recorded so far are saved. Under ``jax.distributed``, a window that SIGTERM interrupts is not saved, because JAX handles the
+    signal itself.
 
-    While the program runs, ``kill -USR1 <pid>`` or ``touch profiles/capture-now`` record the next steps. The file may contain their
-    number.
+    While the program runs, ``kill -USR1 <pid>`` or ``touch profiles/capture-now`` record the next steps. The file may contain the
+    number of steps.
 
     Args:
-        folder: A local folder. All processes must use the same one. If None, the captures are only in memory: ``profiles()`` returns
-            them. In each process, the profiles cover the devices of that process.
-        wait: Steps before the first window. The last ones are timed, for comparison with the traced steps. None: record only on
-            request.
+        folder: A local folder. All processes must use the same folder. If None, the captures stay in memory, and ``profiles()``
+            returns them. In each process, the profiles cover the devices of that process.
+        wait: Steps before the first window. The last of these steps are timed, for comparison with the traced steps. If None, steps
+            are recorded only on request.
         warmup: Steps to record and discard, because the first start of the profiler is slow.
         active: Steps to keep. Two to five are usually enough. A GPU trace over 2 GB is lost.
         repeat: Number of windows, or 0 for no limit.
@@ -416,20 +420,21 @@ def capture(
         first_step: Number of the first step, if the training continues from a checkpoint.
         step_name: Name of the steps in the trace.
         memory: Also save memory profiles of the devices, before and after the window.
-        memory_every: Also save a memory profile each time this many steps of the window have ended. This takes time during the
+        memory_every: Also save a memory profile each time this many steps of the window have ended. Saving takes time during the
             trace.
         triggers: Accept requests by SIGUSR1 and by the file.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.
-        tokens_per_step: Tokens per step over all devices. Give two of the three, or only this one.
-        params: The model's parameters, a pytree. They are counted, and their sharding is recorded.
+        tokens_per_step: Tokens per step over all devices. Pass two of ``batch_size``, ``seq_length`` and ``tokens_per_step``, or
+            only ``tokens_per_step``.
+        params: The model's parameters, a pytree. The parameters are counted, and their sharding is recorded.
         trainable: The parameters that are trained: see :func:`parameter_counts`.
         model: More fields of a model configuration (``{"num_layers": 32}``).
         options: Options of ``jax.profiler.ProfileOptions``. By default, the Python tracer is off and compiled programs are recorded.
         advanced: The options' ``advanced_configuration``.
         perfetto: Also write ``perfetto_trace.json.gz``.
-        argv: Also record the values of the program's flags. By default, the sidecar contains only their names. Values that look like
-            secrets are never recorded.
+        argv: Also record the values of the program's flags. By default, the sidecar contains only the names of the flags. Values
+            that look like secrets are never recorded.
         power: Also sample the power, clocks and temperature of NVIDIA GPUs during a window, on a separate thread.
 
     Raises:

@@ -25,20 +25,24 @@ def compare(
     threshold: float | None = None,
     output: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Compares runs with the first one. Returns the document of ``crossprof compare --format json`` (``crossprof schema comparison``).
+    """Compares runs with the first run. Returns the document of ``crossprof compare --format json`` (``crossprof schema
+    comparison``).
 
     Args:
         *profiles: Profiles, or paths. Each path is read as by :func:`open`.
-        names: Names of the runs, in order. Runs without one keep their own names.
+        names: Names of the runs, in order. Runs for which ``names`` has no entry keep their own names.
         batch_size: Samples per step over all devices: a list with one number per run, or one number for all runs.
-        seq_length: Tokens per sample, also per run or for all.
-        power: Power of one device in watts, also per run or for all. Adds work per joule.
-        price: Price of one device in dollars per hour, also per run or for all. Adds work per dollar.
-        baseline: Index or name of the run that the others are compared with.
-        scaling: ``"strong"`` or ``"weak"``: how the work grows with the number of devices. By default, derived from the batch sizes.
-        threshold: Smallest relevant difference between two runs, in percent. Smaller differences are ignored, even if they are
+        seq_length: Tokens per sample, given in the same way.
+        power: Power of one device in watts, given in the same way. If power is given, the comparison includes work per joule.
+        price: Price of one device in dollars per hour, given in the same way. If a price is given, the comparison includes work per
+            dollar.
+        baseline: Index or name of the run with which all other runs are compared.
+        scaling: ``"strong"`` or ``"weak"``: how the work grows with the number of devices. By default, this is derived from the
+            batch sizes.
+        threshold: Smallest difference between two runs that matters, in percent. Smaller differences are ignored, even if they are
             certain.
-        output: Also write the comparison to this file. Its extension selects the format: ``.html``, ``.md``, ``.json`` or ``.txt``.
+        output: Also write the comparison to this file. The extension of the file selects the format: ``.html``, ``.md``, ``.json``
+            or ``.txt``.
 
     Raises:
         ProfileError: There are fewer than two runs, a file is not a profile, or an argument does not fit.
@@ -86,17 +90,18 @@ def check(
     baseline: Runs | None = None,
     baseline_run: str | None = None,
 ) -> dict[str, Any]:
-    """Checks runs against limits. Returns the document of ``crossprof check --format json``. Its ``holds`` is true if all limits hold.
+    """Checks runs against limits. Returns the document of ``crossprof check --format json``. The field ``holds`` is true if all
+    limits hold.
 
     Args:
         runs: A profile, several profiles, or paths.
         budget: A file of limits in TOML (docs/budgets.md).
-        limits: Limits in addition to those of the file: ``"step_timing.avg_step_time_us < 150 ms"``.
+        limits: Limits in addition to the limits in the file: ``"step_timing.avg_step_time_us < 150 ms"``.
         baseline: Baseline of the limits. Replaces the baseline in the budget.
         baseline_run: Run of the baseline, selected by its name or a pattern.
 
     Raises:
-        ProfileError: The limits are invalid, or need a baseline that is not given.
+        ProfileError: The limits are invalid, or need a baseline that was not passed.
     """
     rules = [limits] if isinstance(limits, str) else list(limits)
     if budget is None and not rules:

@@ -8,7 +8,8 @@ _is_listening = False
 
 
 def count() -> int:
-    """Returns the number of programs compiled since the first call. Only differences are meaningful."""
+    """Returns the number of programs that JAX has compiled since the first call of this function. Only differences between two
+    results are meaningful."""
     global _is_listening
     if not _is_listening:
         import jax

@@ -66,7 +66,7 @@ def get_profiling_config() -> ProfilingConfig:
 
 
 class _Step:
-    """A step that :func:`maybe_profile` was called for. In a ``with`` statement, the step ends with the block."""
+    """The step for which :func:`maybe_profile` was called. In a ``with`` statement, the step ends with the block."""
 
     def __init__(self, profiler: _EnvironmentProfiler) -> None:
         self._profiler = profiler

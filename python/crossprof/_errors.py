@@ -10,7 +10,7 @@ class ProfileError(ValueError):
 
 
 class ColumnError(ProfileError, KeyError):
-    """The table has no such column. The message suggests the nearest ones."""
+    """The table has no such column. The message suggests the nearest columns."""
 
     def __str__(self) -> str:
         # KeyError would add quotation marks.
@@ -18,7 +18,8 @@ class ColumnError(ProfileError, KeyError):
 
 
 def sentence(error: ValueError) -> ProfileError:
-    """Returns the error for a message from the library. Removes the dashes of flags, which are keyword arguments here."""
+    """Returns the error for a message from the library. Removes the dashes of flags, because flags are keyword arguments in
+    Python."""
     return ProfileError(str(error).removeprefix("--"))
 
 
@@ -34,7 +35,7 @@ def checked_count(name: str, value: object, least: int = 1) -> None:
 
 
 def checked_numbers(name: str, value: float | Sequence[float] | None) -> list[float]:
-    """Returns the numbers of all runs, or the single number for all runs, as a list.
+    """Returns a list with one number per run. A single number applies to all runs.
 
     Raises:
         ProfileError: A number is not above 0.

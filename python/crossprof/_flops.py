@@ -43,15 +43,15 @@ class FlopCounter:
 
     @property
     def flops_per_token(self) -> int:
-        """FLOPs per token: 2 per parameter for the forward pass, and 4 for the backward pass."""
+        """FLOPs per token: 2 per parameter in the forward pass, and 4 per parameter in the backward pass."""
         return 6 * self.num_params
 
     def achieved_flops(self, tokens: float, seconds: float) -> float:
-        """Returns the FLOP/s of all devices together."""
+        """Returns the FLOP/s that all devices achieve together."""
         return self.flops_per_token * tokens / seconds
 
     def mfu_percent(self, tokens: float, seconds: float) -> float | None:
-        """Returns the achieved percentage of the peak of all devices together. None if the peak is unknown."""
+        """Returns the FLOP/s that all devices achieve, in percent of their total peak. Returns None if the peak is unknown."""
         if self.peak_flops is None or self.num_devices is None:
             return None
         return 100 * self.achieved_flops(tokens, seconds) / (self.peak_flops * self.num_devices)

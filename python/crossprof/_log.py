@@ -1,4 +1,4 @@
-"""The logger ``crossprof``. It prints one line per record to standard error, unless the program has its own handlers."""
+"""The logger ``crossprof``. Prints one line per log record to standard error, unless the program has its own handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures that are kept in memory: the profiler writes files, which are removed when they have been read."""
+"""Captures that are kept in memory. The profiler writes files, which are removed after they have been read."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """Reads the captures of a folder, each once."""
+    """Reads the captures of a folder. Each capture is read only once."""
 
     def __init__(self) -> None:
         self._profiles: dict[Captured, Profile] = {}
         self._is_temporary = False
 
     def use(self, settings: Settings) -> None:
-        """If the folder is temporary, removes it when this object is gone or the program ends."""
+        """A temporary folder is removed when this object is gone or the program ends."""
         self._is_temporary = settings.is_temporary
         if settings.is_temporary:
             weakref.finalize(self, _remove, settings.folder, os.getpid())
 
     def profiles(self, captures: Sequence[Captured]) -> list[Profile]:
-        """Returns the profiles of the captures. If the folder is temporary, removes their files.
+        """Returns the profiles of the captures. If the folder is temporary, removes the files of the captures.
 
         Raises:
             ProfileError: The files of a capture cannot be read.

@@ -1,4 +1,4 @@
-"""Names and folders of captures. Names are unique, nothing is overwritten, and files are complete or absent."""
+"""Names and folders of captures. Names are unique, no file is overwritten, and each file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def local_folder(folder: str | os.PathLike[str]) -> Path:
 
 
 def made_folder(folder: Path) -> Path:
-    """Creates the folder, so that errors appear before the training starts and ``touch <folder>/capture-now`` works from the beginning.
+    """Creates the folder. Errors then appear before the training starts, and ``touch <folder>/capture-now`` works from the
+    beginning.
 
     Raises:
         ValueError: The folder cannot be created or written.
@@ -47,7 +48,7 @@ def made_folder(folder: Path) -> Path:
 
 
 def check_label(label: str) -> None:
-    """Checks the label that is added to the name of a capture.
+    """Checks a label that is to be added to the name of a capture.
 
     Raises:
         ValueError: The label contains characters that file names cannot have.
@@ -60,7 +61,7 @@ def claim_session(folder: Path, label: str = "") -> str:
     """Creates a folder for one session below ``folder/plugins/profile`` and returns its name.
 
     The name is the local time in seconds, followed by the label. If a session of that name already exists, a number is appended.
-    Another process may have created the session, or this process within the same second.
+    Another process may have created that session, or this process may have created it within the same second.
     """
     name = time.strftime("%Y_%m_%d_%H_%M_%S") + (f"_{label}" if label else "")
     sessions = folder / "plugins" / "profile"
@@ -77,7 +78,7 @@ def claim_session(folder: Path, label: str = "") -> str:
 
 
 def session_folder(folder: Path, session: str) -> Path:
-    """Returns the folder of a session. Creates it if it is missing."""
+    """Returns the folder of a session. Creates the folder if it is missing."""
     path = folder / "plugins" / "profile" / session
     path.mkdir(parents=True, exist_ok=True)
     return path
@@ -90,10 +91,10 @@ def file_stem(process: int, processes: int) -> str:
 
 
 def publish(source: Path, target: Path) -> None:
-    """Gives a finished file its name in one step.
+    """Renames a finished file to its final name in one step.
 
     Raises:
-        CaptureError: A file with that name exists. It is not changed.
+        CaptureError: A file with that name exists. The existing file is not changed.
     """
     try:
         # Unlike renaming, linking never replaces an existing file.

@@ -1,4 +1,4 @@
-"""Checks the options of the profiler, because JAX silently ignores misspelt ones."""
+"""Checks the options of the profiler, because JAX silently ignores misspelt options."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _MODES = ("TRACE_ONLY_HOST", "TRACE_ONLY_XLA", "TRACE_COMPUTE", "TRACE_COMPUTE_A
 
 
 def checked(options: dict[str, Any] | None, advanced: dict[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the effective options: the given ones, and the defaults for the others.
+    """Returns the effective options: the options that were passed, and the defaults of all others.
 
     Raises:
         ValueError: An option does not exist, has no effect, or has an invalid value.

@@ -1,5 +1,5 @@
-"""Profiling helpers of other projects under their original names, implemented with :func:`crossprof.trace`. Programs that import them
-keep their calls."""
+"""Profiling helpers of other projects under their original names, implemented with :func:`crossprof.trace`. Programs that import
+these helpers need not change their calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile_trace(
     """Records the block below ``log_dir/name``.
 
     Args:
-        create_perfetto_link: Not supported. Use ``crossprof view``, which shows the timeline and can open it in Perfetto.
+        create_perfetto_link: Not supported. Use ``crossprof view`` instead, which shows the timeline and can open it in Perfetto.
         create_perfetto_trace: Also write ``perfetto_trace.json.gz``.
         tensorboard: Has no effect: TensorBoard and XProf can read every capture.
 
@@ -51,7 +51,7 @@ def profile_trace(
 
 
 def profile_scope(name: str, enabled: bool = True) -> Any:
-    """Gives the host's work in the block a name in the trace."""
+    """Gives the block's work on the host a name in the trace."""
     import contextlib
 
     import jax
@@ -62,9 +62,9 @@ def profile_scope(name: str, enabled: bool = True) -> Any:
 def profile_function(
     log_dir: str | os.PathLike[str], name: str | None = None, warmup_steps: int = 3, profile_steps: int = 1
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Decorates a function. Each call runs it once. In each cycle of ``warmup_steps`` + ``profile_steps`` calls, the first
-    ``warmup_steps`` calls run normally and the others are recorded below ``log_dir/name``. Stops after ``profile_steps`` recorded
-    calls.
+    """Decorates a function. Each call of the returned function runs ``function`` once. In each cycle of ``warmup_steps`` +
+    ``profile_steps`` calls, the first ``warmup_steps`` calls run normally and the others are recorded below ``log_dir/name``. Stops
+    after ``profile_steps`` recorded calls.
     """
     if profile_steps < 1 or warmup_steps < 0:
         raise ValueError("profile_steps must be at least 1, and warmup_steps at least 0.")
@@ -110,7 +110,8 @@ def run_with_jax_profiler(
 
 
 def _step(name: str, number: int) -> Any:
-    """Marks a call as a step. The step ends when the devices are done. No individual op has this duration."""
+    """Marks a call as a step. The step ends when the devices have finished. The duration of the step is not the duration of an
+    individual op."""
     import jax
 
     return jax.profiler.StepTraceAnnotation(name, step_num=number)
@@ -121,7 +122,7 @@ def profile_methods(
     log_dir: str | os.PathLike[str],
     output_json: str | os.PathLike[str] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Times and records several functions in order. If one fails, the others still run.
+    """Times and records several functions in order. If one function fails, the others still run.
 
     Args:
         methods: The functions, by name.

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def parameter_counts(params: Any, trainable: Any = None) -> dict[str, int]:
-    """Counts the parameters in a pytree of arrays (or of any objects with a ``shape``).
+    """Counts the parameters in a pytree of arrays, or of other objects with a ``shape``.
 
     Args:
         params: The pytree.
@@ -42,7 +42,7 @@ def parameter_counts(params: Any, trainable: Any = None) -> dict[str, int]:
 
 
 def placement(params: Any) -> dict[str, Any]:
-    """Returns the mesh of a pytree's arrays, and the number of arrays with each partitioning."""
+    """Returns the mesh on which the arrays of a pytree are, and the number of arrays with each partitioning."""
     import jax
 
     meshes: dict[str, int] = {}

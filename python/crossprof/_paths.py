@@ -1,4 +1,4 @@
-"""Expands the paths that callers give: single paths, lists, patterns, and the home folder."""
+"""Expands the paths that callers pass: single paths, lists, patterns, and the home folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Paths = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
 
 
 def expanded(what: Paths) -> list[Path]:
-    """Returns the files and folders in order. ``~`` is the home folder. A text with ``*``, ``?`` or ``[`` is a pattern, unless a file
-    has that name (``**`` matches any number of folders).
+    """Returns the files and folders in order. ``~`` is the home folder. A text with ``*``, ``?`` or ``[`` is a pattern, unless a
+    file has that name. ``**`` matches any number of folders.
 
     Raises:
         ValueError: A pattern matches no file.

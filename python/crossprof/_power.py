@@ -1,6 +1,6 @@
 """Samples power, clocks, temperature and memory of NVIDIA GPUs during a capture, because no trace contains them.
 
-A separate thread calls NVML, the library behind ``nvidia-smi``. The program's threads never wait for it.
+A separate thread calls NVML, the library behind ``nvidia-smi``. The program's own threads never wait for this thread.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _MemoryInfo(ctypes.Structure):
 
 
 class Nvml:
-    """The functions of NVML that the sampler calls. Each returns None if the driver or the GPU lacks it."""
+    """The functions of NVML that the sampler calls. Each function returns None if the driver or the GPU does not support it."""
 
     def __init__(self) -> None:
         """Loads the library.
@@ -57,7 +57,7 @@ class Nvml:
             raise OSError("NVML does not start")
 
     def device(self, name: str) -> ctypes.c_void_p | None:
-        """Returns the GPU with an index or UUID."""
+        """Returns NVML's handle of the GPU with this index or UUID."""
         handle = ctypes.c_void_p()
         if name.isdecimal():
             failed = self._library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(int(name)), ctypes.byref(handle))
@@ -73,7 +73,7 @@ class Nvml:
         return value if isinstance(value, ctypes.Structure) else value.value
 
     def power_w(self, handle: ctypes.c_void_p) -> float | None:
-        """Returns the current power. Drivers without it return the mean of the last second."""
+        """Returns the current power. Drivers that do not measure the current power return its mean over the last second."""
         field = _FieldValue(field=_POWER_INSTANT, scope=_POWER_SCOPE_GPU)
         function = getattr(self._library, "nvmlDeviceGetFieldValues", None)
         if function is not None and function(handle, 1, ctypes.byref(field)) == 0 and field.result == 0:
@@ -118,7 +118,7 @@ class Sampler:
     """Samples the GPUs of this process from its creation to :meth:`end`."""
 
     def __init__(self, nvml: Any, devices: list[tuple[int, Any]], clock: Callable[[], int] = time.time_ns) -> None:
-        """``devices`` are the number of each GPU in the trace and its handle."""
+        """``devices`` contains the number of each GPU in the trace, and the GPU's handle."""
         self._nvml = nvml
         self._devices = devices
         self._clock = clock
@@ -153,7 +153,7 @@ class Sampler:
             self._interval *= 2
 
     def end(self) -> dict[str, Any] | None:
-        """Stops and returns the samples by GPU, or None if there are none."""
+        """Stops the sampling, and returns the samples of each GPU, or None if there are no samples."""
         self._ended.set()
         self._thread.join(timeout=2.0)
         devices = []
@@ -170,7 +170,7 @@ class Sampler:
 
 
 def begin() -> Sampler | None:
-    """Starts a sampler of this process's GPUs. Returns None if there are none, or NVML is missing."""
+    """Starts a sampler for this process's GPUs. Returns None if there are no GPUs or if NVML is missing."""
     import jax
 
     if jax.default_backend() != "gpu":
@@ -188,7 +188,8 @@ def begin() -> Sampler | None:
 
 
 def _nvml_name(number: int) -> str | None:
-    """Returns NVML's index or UUID of the GPU that this process sees as ``number``. NVML ignores CUDA_VISIBLE_DEVICES."""
+    """Returns the index or UUID that NVML uses for the GPU with this ``number`` in this process. NVML ignores
+    CUDA_VISIBLE_DEVICES."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return str(number)

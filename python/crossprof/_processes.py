@@ -1,4 +1,5 @@
-"""The processes of one job, and their agreements over ``jax.distributed``. The devices are not used."""
+"""Lets the processes of one job agree on names and clocks over ``jax.distributed``. The processes do not use the devices to
+agree."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ _numbers = itertools.count()
 
 
 def next_number() -> int:
-    """Returns the number of a capture. All processes of a job create captures in the same order."""
+    """Returns the number of the next capture. All processes of a job create captures in the same order."""
     return next(_numbers)
 
 
 def identity() -> tuple[int, int]:
-    """Returns the number of this process and the number of processes."""
+    """Returns the index of this process and the number of processes."""
     import jax
 
     return jax.process_index(), jax.process_count()
@@ -43,7 +44,7 @@ def chosen(processes: str | int | Sequence[int], count: int) -> list[int]:
 
 
 def check_processes(processes: str | int | Sequence[int]) -> None:
-    """Checks the selection of processes that capture. Call it after ``jax.distributed.initialize``.
+    """Checks the selection of processes that capture. Call this function after ``jax.distributed.initialize``.
 
     Raises:
         ValueError: The selection is neither "all" nor a list of this job's process numbers.
@@ -58,7 +59,7 @@ def check_processes(processes: str | int | Sequence[int]) -> None:
 
 
 def client() -> Any | None:
-    """Returns the connection of this process to the others. None if ``jax.distributed`` is not running."""
+    """Returns the connection of this process to the other processes. Returns None if ``jax.distributed`` is not running."""
     try:
         from jax._src import distributed
 
@@ -68,8 +69,8 @@ def client() -> Any | None:
 
 
 def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
-    """Returns the value that the leader makes. All processes that use the same key get the same value. Without a connection, or
-    if the leader does not answer, each process makes its own value.
+    """Returns a value on which all processes agree, because the leader makes it. All processes that use the same key get the same
+    value. Without a connection, or if the leader does not answer, each process makes its own value.
     """
     connection = client()
     if connection is None:
@@ -87,9 +88,9 @@ def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
 
 
 def requested_session(requested_ns: int, label: str) -> str:
-    """Returns the name of the session in which several processes record because of one request: the time of the request, and the
-    ``label`` of the first process. The steps of the processes may differ by one, but they must share a name. Without a connection, the
-    name has no label."""
+    """Returns the name of the session for a request that several processes follow. The name consists of the request's time and the
+    ``label`` of the first process. The processes must use the same name, although their step numbers may differ by one. If there is
+    no connection, the name has no label."""
     name = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(requested_ns / 1e9))
     connection = client()
     if connection is None:
@@ -108,12 +109,12 @@ def requested_session(requested_ns: int, label: str) -> str:
 
 
 def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
-    """Returns how far each process's clock is ahead of process 0's clock, with the error bound, in seconds. None without a
-    connection.
+    """Returns how far each process's clock is ahead of process 0's clock, with the error bound, in seconds. Returns None if there
+    is no connection.
 
-    All processes meet at a barrier and read their clocks before and after it. The barrier opens after all have arrived and before any
-    leaves, so every reading before it is earlier than every reading after it. If readings contradict this, the clocks differ by at
-    least that much."""
+    All processes meet at a barrier, and read their clocks before and after the barrier. The barrier opens after all processes have
+    arrived and before any of them leaves, so every reading before the barrier is earlier than every reading after it. If readings
+    contradict this order, the clocks differ by at least the contradiction."""
     connection = client()
     if connection is None or count == 1:
         return None
@@ -136,8 +137,8 @@ def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
 
 
 def _between(first: Sequence[int], other: Sequence[int]) -> tuple[float, float]:
-    """Returns how far the other clock is ahead of the first, and the error bound, in seconds. The arguments are readings in nanoseconds
-    before and after each barrier."""
+    """Returns how many seconds the other clock is ahead of the first clock, and the error bound. The arguments are readings in
+    nanoseconds before and after each barrier."""
     least = max(before - after for before, after in zip(other[::2], first[1::2]))
     most = min(after - before for after, before in zip(other[1::2], first[::2]))
     return (least + most) / 2e9, abs(most - least) / 2e9

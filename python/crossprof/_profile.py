@@ -45,7 +45,8 @@ class Profile:
         return self._loaded
 
     def _read_again(self) -> _native.Runs:
-        """Restores a pickled run from its files if they still give the same report. If not, restores it from the report."""
+        """Restores a pickled run from its files, if the files still give the same report. If the files give another report,
+        restores the run from the pickled report."""
         document = json.dumps(self.report)
         try:
             runs = _read(Gathered(self.paths), False, self._known)
@@ -66,7 +67,8 @@ class Profile:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The unified profile: a dict with the names of its JSON Schema (``crossprof schema``). Names of times include the unit."""
+        """The unified profile, as a dict whose keys are the names in its JSON Schema (``crossprof schema``). The names of times
+        contain the unit."""
         made: dict[str, Any] = json.loads(self._runs.report(self._index))
         return made
 
@@ -78,19 +80,19 @@ class Profile:
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """Findings, most severe first. Each has ``id``, ``severity``, ``title``, ``message`` and ``remedy``."""
+        """Findings, most severe first. Each finding has ``id``, ``severity``, ``title``, ``message`` and ``remedy``."""
         found: list[dict[str, Any]] = self.report.get("findings", [])
         return found
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
-        """Warnings about lost, damaged or unusual data. Each has ``code``, ``severity`` and ``message``."""
+        """Warnings about lost, damaged or unusual data. Each warning has ``code``, ``severity`` and ``message``."""
         found: list[dict[str, Any]] = self.report.get("warnings", [])
         return found
 
     def tables(self) -> list[TableInfo]:
-        """Returns the tables that :meth:`table` can return, each with a one-line description. The run may have no rows for some of
-        them."""
+        """Returns the tables that :meth:`table` can return, each with a one-line description. For some tables, the run may have no
+        rows."""
         return tables()
 
     def table(self, name: str, *, by: str = "", filter: str = "", sort: str | None = None, top: int | None = None) -> Table:  # noqa: A002
@@ -100,7 +102,7 @@ class Profile:
             name: ``ops``, ``kernels``, ``steps``, ... The error for an unknown name lists all tables.
             by: One of the table's forms (``op-tree`` by ``scope``).
             filter: Words that rows must contain, such as ``category:fusion -copy`` or ``total_self_time_us>50``.
-            sort: Key of the column to sort by. A ``-`` in front puts the largest first.
+            sort: Key of the column to sort by. A ``-`` in front of the key puts the largest value first.
             top: Maximum number of rows.
 
         Raises:
@@ -144,7 +146,8 @@ class Profile:
         """Returns the timeline of a step or a range as an SVG, like ``crossprof timeline``.
 
         Args:
-            path: Also write it to this file: an SVG, or a Chrome trace of the range if the name ends with ``.json`` or ``.json.gz``.
+            path: Also write the timeline to this file: an SVG, or a Chrome trace of the range if the name ends with ``.json`` or
+                ``.json.gz``.
             step: Draw the step with this name, or with this index if no step has the name.
             start: Start at this time, measured from the start of the capture: ``"1.2s"``, ``"15ms"``, or a number of microseconds.
             end: End at this time.
@@ -154,7 +157,7 @@ class Profile:
             hosts: Also draw host threads if the run has devices.
 
         Returns:
-            The SVG. Empty if a Chrome trace was written.
+            The SVG. The text is empty if a Chrome trace was written.
 
         Raises:
             ProfileError: The step, range or track does not exist, or the profile is a document without events.
@@ -186,7 +189,8 @@ class Profile:
         return content.decode()
 
     def programs(self) -> list[Program]:
-        """Returns the compiled programs of the run, most device time first. Empty if its files contain none (HLO)."""
+        """Returns the compiled programs of the run, most device time first. The list is empty if the run's files contain no
+        programs (HLO)."""
         return [Program(name, instructions, time) for name, instructions, time in self._runs.programs(self._index)]
 
     def hlo(
@@ -207,17 +211,17 @@ class Profile:
         difference from another program.
 
         Args:
-            program: Name with or without the number (``"jit_step(17)"``), number or fingerprint. Not needed if there is only one, or if
-                only one contains the op.
+            program: Name with or without the number (``"jit_step(17)"``), number or fingerprint. Not needed if there is only one
+                program, or if only one program contains the op.
             op: Return the neighbourhood of this instruction.
             radius: Number of steps from ``op`` to the farthest operands and users.
             computation: Return this computation.
             by: Groups of a graph: ``"layers"``, ``"scopes"`` or ``"computations"``.
             open: Paths of groups of a graph to open (``"forward/layer_*"``), or ``"all"``.
             critical_path: Return the chain of dependent instructions with the most device time.
-            against: A profile or its path. Return the instructions that are new, gone or changed in its program.
-            against_program: The program of ``against``. By default, the one with the same name. Without ``against``, a program of this
-                run.
+            against: A profile or its path. Return the instructions that are new, gone or changed in the program of ``against``.
+            against_program: The program of ``against``. By default, the program with the same name. If there is no ``against``, a
+                program of this run.
             format: ``"text"``, ``"json"`` (for Model Explorer; for a difference, all its instructions), ``"node-data"``, ``"dot"``,
                 ``"svg"`` or ``"jax"`` (a script that runs ``op`` alone).
 
@@ -248,8 +252,8 @@ class Profile:
         return self._runs.html(self._index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report. The extension ``.html`` gives the HTML page. Any other gives the profile's JSON, which crossprof can
-        read like a profile.
+        """Writes the report. The extension of the path selects the format: ``.html`` gives the HTML page. Any other extension gives
+        the profile's JSON, which crossprof can read like a profile.
         """
         text = self.html() if str(path).lower().endswith((".html", ".htm")) else self._runs.report(self._index)
         Path(path).expanduser().write_text(text, encoding="utf-8")
@@ -259,8 +263,8 @@ class Profile:
         return f"<crossprof profile {self.name}: {metadata.get('device_type', metadata.get('platform'))}>"
 
     def _repr_html_(self) -> str:
-        """Shows headline figures, findings and a picture of one step in a notebook. A frame keeps its style separate from the
-        notebook's."""
+        """Shows headline figures, findings and a picture of one step in a notebook. The output is in a frame, so that its style
+        does not affect the notebook."""
         import html
 
         return (
@@ -291,7 +295,7 @@ def ask(tool: str, capture: str | os.PathLike[str] | None = None, *, question: s
 
 
 class Profiles(Sequence[Profile]):
-    """The runs of some files. Attributes of a single run are those of the first run."""
+    """The runs of some files. The attributes of :class:`Profile` return the values of the first run."""
 
     def __init__(self, runs: _native.Runs, paths: tuple[Path | str, ...], known: dict[str, Any] | None = None) -> None:
         self._profiles = [Profile(runs, index, paths, known) for index in range(len(runs))]
@@ -370,21 +374,21 @@ def open(  # noqa: A001
     price: float | None = None,
     progress: bool | None = None,
 ) -> Profile:
-    """Reads a run from a profile, an archive or a folder. If a folder contains several runs, returns the last one by name
-    (:func:`open_all` returns all).
+    """Reads a run from a profile, an archive or a folder. If a folder contains several runs, returns the last run by name
+    (:func:`open_all` returns all runs).
 
     Args:
         path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report, a list of these (the files of several
             hosts), or a pattern (``"~/runs/*/profiles"``). Also the URL of one of these (``"gs://bucket/runs/*"``; needs
             ``crossprof[remote]``), the bytes of a file, or a file that was opened in binary mode.
-        num_steps: Number of steps in the capture. Replaces the number found in it.
+        num_steps: Number of steps in the capture. This number replaces the number that is found in the capture.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.
         device: The device whose peak rates are used.
         model_config: A file that describes the model.
         window: Part of the capture to measure, such as ``"steps:2-4"``.
-        price: Price of one device in dollars per hour. Adds the price of lost time to ``profile.report["goodput"]``.
-        progress: Show a progress bar for long reads. By default, on a terminal and in a notebook.
+        price: Price of one device in dollars per hour. With a price, ``profile.report["goodput"]`` contains the price of lost time.
+        progress: Show a progress bar for long reads. By default, a bar is shown on a terminal and in a notebook.
 
     Raises:
         ProfileError: There is no run, or an argument is invalid.
@@ -406,7 +410,7 @@ def open(  # noqa: A001
 
 
 def _profile(run: Profile | Sources) -> Profile:
-    """Returns a run. Reads its file if needed.
+    """Returns a run. Reads the run's file if needed.
 
     Raises:
         ProfileError: The file contains no run.
@@ -419,7 +423,7 @@ Runs = Union[Profile, Profiles, Sources]
 
 
 def profiles_of(runs: Runs | Iterable[Runs]) -> list[Profile]:
-    """Returns the runs that a caller gives. Reads files if needed.
+    """Returns the runs that a caller passes, and reads files if needed.
 
     Raises:
         ProfileError: A file contains no run.

@@ -1,4 +1,4 @@
-"""Starts and stops JAX's profiler. Captures are either complete or reported as incomplete."""
+"""Starts and stops JAX's profiler. A capture is either complete or reported as incomplete."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Recording:
 
 
 def is_foreign_start(error: BaseException | None) -> bool:
-    """Returns True for the error of a program that starts JAX's profiler while crossprof is recording."""
+    """Returns True if the error means that the program started JAX's profiler while crossprof was recording."""
     return isinstance(error, RuntimeError) and "already been started" in str(error)
 
 
@@ -130,7 +130,8 @@ def _stop_profiler() -> None:
 
 
 def _forget_session() -> None:
-    """Resets JAX's state after a failed stop. Otherwise JAX assumes that a capture is still running and starts no other."""
+    """Resets JAX's state after the profiler could not be stopped. Otherwise, JAX would assume that a capture is still running, and
+    would not start another."""
     try:
         from jax._src import profiler
 
@@ -202,8 +203,8 @@ def _varint(file: BinaryIO) -> int | None:
 
 
 def wait_for_devices(value: Any = None) -> None:
-    """Waits until the devices of this process have finished ``value`` or, if it is None, every existing array. Errors on a device are
-    not raised here, but where the program uses the result."""
+    """Waits until the devices of this process have finished ``value`` or, if it is None, every existing array. Errors on a device
+    are not raised here, but later, when the program uses the result."""
     import jax
 
     try:

@@ -14,12 +14,12 @@ _WIDTH = 30
 
 
 class Bar:
-    """A bar on standard error. It is removed at the end."""
+    """A bar on standard error. The bar is removed at the end."""
 
     def __init__(self, is_shown: bool | None = None, stream: TextIO | None = None) -> None:
         """
         Args:
-            is_shown: Show a bar. None: on a terminal and in a notebook, unless ``TQDM_DISABLE`` is set.
+            is_shown: Show a bar. If None, a bar is shown on a terminal and in a notebook, unless ``TQDM_DISABLE`` is set.
             stream: Output stream. By default, standard error.
         """
         self._stream = stream if stream is not None else sys.stderr

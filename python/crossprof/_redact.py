@@ -37,7 +37,7 @@ def arguments(words: Iterable[str], *, values: bool) -> list[str]:
 
     Args:
         words: ``sys.argv``.
-        values: Keep values, except those that look like secrets.
+        values: If True, keep values that do not look like secrets.
     """
 
     def hides(name: str, value: str) -> bool:
@@ -64,7 +64,8 @@ def arguments(words: Iterable[str], *, values: bool) -> list[str]:
 
 
 def without_home(value: Any) -> Any:
-    """Replaces home folders by ``~`` in all texts of a value: the home folder of this user, and paths that look like one."""
+    """Replaces home folders by ``~`` in all texts of a value. Home folders are this user's folder, and all paths that look like a
+    home folder."""
     if isinstance(value, str):
         home = str(Path.home())
         if len(home) > 1:

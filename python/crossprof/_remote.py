@@ -1,6 +1,6 @@
 """Captures in buckets and other places that fsspec reads: ``gs://``, ``s3://``, ``hf://``, ``memory://``, ...
 
-Objects are read in blocks, directly into the library. Nothing is written to the disk.
+Objects are read block by block, directly into the library. No object is written to disk.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ VERSIONS = ("ETag", "etag", "generation", "md5Hash", "mtime")
 
 
 def filesystem(url: str) -> tuple[AbstractFileSystem, str]:
-    """Returns the file system of a URL, and the path in it. The environment and fsspec's configuration contain credentials.
+    """Returns the file system of a URL, and the path in that file system. Credentials come from the environment and from fsspec's
+    configuration.
 
     Raises:
         ProfileError: fsspec, or the package for this protocol, is not installed.
@@ -74,7 +75,7 @@ class Object:
         self._is_stopped = False
 
     def read(self, number: int) -> bytes:
-        """Returns the next bytes, at most ``number``. Empty at the end.
+        """Returns the next bytes, at most ``number``. Returns no bytes at the end.
 
         Raises:
             Exception: The object cannot be read, or was replaced since its first bytes were read.
@@ -106,8 +107,8 @@ class Object:
 
 
 def streams(url: str) -> list[_native.Streams]:
-    """Returns the objects to read for a URL, which may be a pattern: for each match, its address, True if it is a folder, and the name,
-    size and content of each object. Also returns the model configurations in the folders above them.
+    """Returns the objects to read for a URL, which may be a pattern. For each match, returns its address, True if it is a folder,
+    and the name, size and content of each object. Also returns the model configurations in the folders above the objects.
 
     Raises:
         ProfileError: There is nothing at this URL, or it cannot be read.
@@ -191,8 +192,8 @@ def _found(fs: AbstractFileSystem, url: str, path: str) -> list[tuple[dict[str, 
 
 
 def _heads(fs: AbstractFileSystem, infos: list[dict[str, Any]]) -> list[tuple[dict[str, Any], bytes | Exception]]:
-    """Returns the first bytes of each object, which are requested together, or the exception. An object without a known size is read
-    completely."""
+    """Returns the first bytes of each object, or the exception that occurred. All objects are requested at the same time. An object
+    without a known size is read completely."""
     sized = [info for info in infos if info.get("size")]
     names, ends = [info["name"] for info in sized], [min(info["size"], _HEAD_BYTES) for info in sized]
     read = iter(fs.cat_ranges(names, [0] * len(names), ends, on_error="return"))
@@ -209,8 +210,8 @@ def _heads(fs: AbstractFileSystem, infos: list[dict[str, Any]]) -> list[tuple[di
 def _configurations(
     fs: AbstractFileSystem, roots: list[dict[str, Any]], objects: dict[str, tuple[dict[str, Any], bytes | Exception]]
 ) -> dict[str, bytes]:
-    """Returns the model configurations that apply to the traces and are not among the objects: for each trace, those of the nearest
-    folder that has one. Searches the same folders as the library on the disk."""
+    """Returns the model configurations that apply to the traces and are not among the objects. For each trace, the configurations
+    come from the nearest folder that contains one. Searches the same folders that the library searches on disk."""
     known = {name: head for name, (_, head) in objects.items() if name.endswith(_CONFIGURATIONS) and isinstance(head, bytes)}
     above: dict[str, list[str]] = {name.rpartition("/")[0]: [] for name in objects if any(trace in name for trace in _TRACES)}
     for first, folders in above.items():

@@ -16,8 +16,9 @@ _TPU_BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 _DEVICE_COUNT = "--xla_force_host_platform_device_count"
 
 _HELP = """\
-Each run is a process that sees only that many devices, and ends before the next run starts. The program captures itself, with
-crossprof.trace or crossprof.capture. Its captures go to FOLDER/<n>_devices, regardless of the folder in the program.
+Each run is a process that sees only the given number of devices. A run ends before the next run starts. The program must capture
+itself with crossprof.trace or crossprof.capture. Its captures are saved in FOLDER/<n>_devices, whichever folder the program
+specifies.
 
   crossprof scale -n 1,2,4,8 -- python bench.py --steps 30
 """
@@ -65,7 +66,7 @@ def _counts(text: str) -> list[int]:
 
 
 def _platform() -> str | None:
-    """Returns JAX's platform. Uses a separate process, because a process that queries the devices holds them until it ends."""
+    """Returns JAX's platform. Uses a separate process, because a process that queries the devices occupies them until it ends."""
     probe = [sys.executable, "-c", "import jax; print(jax.default_backend())"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     found = done.stdout.split()[-1:] if done.returncode == 0 else []

@@ -1,4 +1,4 @@
-"""Computes which steps a capture records: pure arithmetic on step numbers."""
+"""Computes from step numbers which steps a capture records."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Schedule:
     """Steps are counted from 0: first ``wait`` steps without recording, then ``warmup`` steps that are recorded and discarded, then
-    ``active`` steps that are kept. This repeats ``repeat`` times (0: without end), either immediately or every ``every`` steps. Without
-    ``wait`` there are no scheduled windows."""
+    ``active`` steps that are kept. This sequence is repeated ``repeat`` times (without end if 0), either immediately or every
+    ``every`` steps. If ``wait`` is None, there are no scheduled windows."""
 
     wait: int | None = 10
     warmup: int = 1
@@ -34,15 +34,17 @@ class Schedule:
                 raise ValueError("every needs repeat=N, or repeat=0 to continue until the program ends.")
 
     def start(self, window: int) -> int | None:
-        """Returns the step at which window number ``window`` begins, including its warm-up. None if there is no such window."""
+        """Returns the step at which window number ``window`` begins, including its warm-up. Returns None if there is no such
+        window."""
         if self.wait is None or (self.repeat and window >= self.repeat):
             return None
         period = self.every if self.every is not None else self.wait + self.warmup + self.active
         return self.wait + window * period
 
     def baseline_steps(self, window: int) -> int:
-        """Returns the number of untraced steps before the window that are timed for comparison: as many as the window records, if
-        there are enough. The first step of the program is never included, because it compiles.
+        """Returns the number of untraced steps before the window that are timed for comparison. If the program has enough steps
+        before the window, the number equals the number of steps in the window. The first step of the program is never included,
+        because it compiles.
         """
         start = self.start(window)
         if start is None:

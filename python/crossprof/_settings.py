@@ -1,4 +1,4 @@
-"""Arguments of a capture, checked before anything starts."""
+"""Arguments of a capture, which are checked before the capture starts."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def settings(
     argv: bool,
     power: bool,
 ) -> Settings:
-    """Checks the arguments and creates the folder. If it is None, creates a temporary folder.
+    """Checks the arguments and creates the folder. If ``folder`` is None, creates a temporary folder.
 
     Raises:
         ValueError, TypeError: An argument is invalid.

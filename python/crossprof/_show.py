@@ -17,7 +17,8 @@ from ._sources import is_url
 
 
 class Shown:
-    """The page with some profiles, in a frame. Its server ends with this process, or when :meth:`close` is called."""
+    """A frame that shows the page with some profiles. The server of the page ends with this process, or when :meth:`close` is
+    called."""
 
     def __init__(self, address: str, server: subprocess.Popen[str], height: int) -> None:
         #: Address of the page: on this machine, or behind Colab's proxy. It contains a secret: everyone who has it can read the
@@ -45,14 +46,14 @@ class Shown:
 def show(
     what: Profile | str | os.PathLike[str], *, height: int = 800, page: str | os.PathLike[str] | None = None
 ) -> Shown:
-    """Shows a profile, or all profiles below a folder, as the page in a notebook. It runs ``crossprof view`` in the background. Only
-    this machine can reach that server. A browser on another machine needs a tunnel to the port in ``address``. In Colab, the
-    notebook's proxy forwards it.
+    """Shows a profile, or all profiles below a folder, as the page in a notebook. To serve the page, runs ``crossprof view`` in the
+    background. Only this machine can reach that server. A browser on another machine needs a tunnel to the port in ``address``. In
+    Colab, the notebook's proxy forwards the requests.
 
     Args:
         what: A profile that was read, a file or a folder.
         height: Height of the frame in pixels.
-        page: The folder of the page (``dist/``). Replaces the page in the package.
+        page: The folder of the page (``dist/``). This page is used instead of the page in the package.
 
     Returns:
         An object that the notebook displays, with the ``address`` of the page.
@@ -86,8 +87,8 @@ def show(
 
 
 def _behind_colab() -> tuple[int, str] | None:
-    """Returns a free port, and the address at which the browser of a Colab notebook reaches it. None outside Colab. The address is
-    determined before the server starts, because the server answers only to names that it was started with."""
+    """Returns a free port, and the address at which the browser of a Colab notebook reaches it. None outside Colab. The address
+    must be known before the server starts, because the server answers only to names with which it was started."""
     if "google.colab" not in sys.modules:
         return None
     from google.colab import output

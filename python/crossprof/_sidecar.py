@@ -1,7 +1,7 @@
 """The sidecar ``crossprof.json`` next to a capture: facts that are not in a trace.
 
-It contains the fields that ``crossprof`` reads as a model configuration (``batch_size``, ``seq_length``, ``total_params``, ...), and
-``capture`` with the settings and results of the capture itself.
+The sidecar contains the fields that ``crossprof`` reads as a model configuration (``batch_size``, ``seq_length``, ``total_params``,
+...). The field ``capture`` of the sidecar contains the settings and results of the capture itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "CUDA_VISIBLE_DE
 
 
 def environment(argv_values: bool) -> dict[str, Any]:
-    """Returns facts that stay the same while the program runs. Includes the values of its flags if ``argv_values`` is true."""
+    """Returns facts that stay the same while the program runs. Includes the values of the program's flags if ``argv_values`` is
+    true."""
     import jax
 
     devices = jax.devices()
@@ -47,7 +48,8 @@ def environment(argv_values: bool) -> dict[str, Any]:
 
 
 def places(devices: Iterable[Any]) -> list[str]:
-    """Returns ``id slice x,y,z`` of each TPU chip, because traces contain neither slices nor positions. Empty for other devices."""
+    """Returns ``id slice x,y,z`` of each TPU chip, because traces contain neither slices nor positions. The text is empty for other
+    devices."""
     positions = [(device, getattr(device, "coords", None)) for device in devices]
     return [f"{device.id} {getattr(device, 'slice_index', None) or 0} {','.join(map(str, at))}" for device, at in positions if at]
 
@@ -68,7 +70,8 @@ def _version(package: str) -> str | None:
 
 
 def git_commit(folder: Path) -> str | None:
-    """Returns the commit that is checked out in the folder or a folder above it. Reads git's own files. None if there is no repository."""
+    """Returns the commit that is checked out in the folder or a folder above it. Reads git's own files. Returns None if there is no
+    repository."""
     for above in (folder, *folder.parents):
         git = above / ".git"
         try:

@@ -1,4 +1,4 @@
-"""Sources that callers can read: paths, URLs, bytes and opened files, alone or in lists."""
+"""Sources that a caller can pass to be read: paths, URLs, bytes and opened files, alone or in lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_one(what: object) -> bool:
 
 
 def is_url(path: object) -> bool:
-    """Returns True for a URL such as ``gs://bucket/run``. False for paths, also as ``file://`` URLs."""
+    """Returns True for a URL such as ``gs://bucket/run``. Returns False for paths, including ``file://`` URLs."""
     return isinstance(path, str) and "://" in path and not path.startswith(_FILE) and re.fullmatch(r"[A-Za-z][\w+.:-]+", path.split("://")[0]) is not None
 
 
@@ -39,7 +39,7 @@ def local(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 
 class Gathered:
-    """Sources, in the form in which the library reads them."""
+    """Sources in the form that the library reads."""
 
     def __init__(self, what: Iterable[object]) -> None:
         """
@@ -56,7 +56,8 @@ class Gathered:
             self._add(each, f"capture_{number}" if number else "capture")
 
     def _add(self, what: Any, name: str) -> None:
-        """Adds one argument. ``name`` is the name of contents without a name. It determines their run, but not their format."""
+        """Adds one argument. ``name`` is used as the name of contents that have none. The name determines the run of the contents,
+        but not their format."""
         if isinstance(what, (bytes, bytearray, memoryview)):
             self.streams.append((name, False, [(name, len(what), io.BytesIO(what))]))
         elif hasattr(what, "read"):

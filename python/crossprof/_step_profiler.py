@@ -34,7 +34,8 @@ class Profiler:
         Args:
             num_steps: Number of steps per capture.
             log_dir: Folder of the captures.
-            auto_enable_at_step: First step to record. If the training continues from a later step, its first steps are recorded.
+            auto_enable_at_step: First step to record. If the training continues from a later step, the steps from there on are
+                recorded.
             flop_counter: Together with the tokens of :meth:`end_step`, writes a ``flop_stats.json`` to ``log_dir``.
             enabled: If False, all calls do nothing.
             batch_size: Samples per step over all devices.
@@ -66,7 +67,7 @@ class Profiler:
 
     @property
     def errors(self) -> list[str]:
-        """Problems, in order. Each was also logged."""
+        """Problems, in order. Each problem was also logged."""
         return [] if self._capture is None else self._capture.errors
 
     @property
@@ -76,8 +77,8 @@ class Profiler:
 
     @property
     def avg_step_time(self) -> float:
-        """Mean step time in seconds, without the first step, which compiles. 0 until two steps have ended. Does not wait for the
-        device."""
+        """Mean step time in seconds, without the first step, which compiles. The mean is 0 until two steps have ended. Does not
+        wait for the device."""
         return statistics.fmean(self._times[1:]) if len(self._times) > 1 else 0.0
 
     def capture_async(self) -> None:
@@ -91,7 +92,7 @@ class Profiler:
         self._is_armed = True
 
     def begin_step(self, step: int) -> None:
-        """Begins a step. Call it before each step, with the step's number."""
+        """Begins a step. Call this method before each step, with the step's number."""
         if self._start_at is not None and step >= self._start_at:
             self._start_at = None
             self._is_armed = True
@@ -103,7 +104,7 @@ class Profiler:
         self._begun = time.perf_counter()
 
     def end_step(self, num_tokens: int | None = None, value: Any = None) -> None:
-        """Ends a step. Call it after each step, with the step's tokens over all devices and its result."""
+        """Ends a step. Call this method after each step, with the step's tokens over all devices and its result."""
         if self._begun is None:
             raise RuntimeError("end_step() was called without begin_step().")
         if self._capture is not None:
@@ -150,8 +151,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def from_args(arguments: argparse.Namespace, log_dir: str | os.PathLike[str] | None = None, **others: Any) -> Profiler:
-    """Creates the profiler that the command-line arguments of :func:`add_arguments` describe. Without ``--enable_profiling`` its
-    calls do nothing.
+    """Creates the profiler that the command-line arguments of :func:`add_arguments` describe. Without ``--enable_profiling``, the
+    methods of this profiler do nothing.
 
     Args:
         arguments: Result of the parser.

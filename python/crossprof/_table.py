@@ -1,4 +1,4 @@
-"""Tables of a run: rows, and columns with fixed types."""
+"""Tables of a run, with rows, and with columns of fixed types."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Table:
         """Returns the values of a column by its key, a row by its index, or a table with some of the rows (``table[:10]``).
 
         Raises:
-            ColumnError: The column does not exist. It is also a KeyError.
+            ColumnError: The column does not exist. The error is also a KeyError.
             IndexError: The row does not exist.
         """
         if isinstance(key, slice):

@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def time_jax_function(func: Callable[..., Result], *args: Any, **kwargs: Any) -> tuple[Result, float]:
-    """Returns the function's result, and its time in milliseconds once it is compiled."""
+    """Returns the function's result, and the time in milliseconds of a call after compilation."""
     import jax
 
     jax.block_until_ready(func(*args, **kwargs))
@@ -23,11 +23,11 @@ def time_jax_function(func: Callable[..., Result], *args: Any, **kwargs: Any) ->
 def benchmark_function(
     func: Callable[..., Any], *args: Any, num_iterations: int = 100, warmup: int = 10, **kwargs: Any
 ) -> dict[str, float]:
-    """Times a function. Each sample includes the wait for the device.
+    """Times a function. Each sample includes the time that the device needs to finish.
 
     Returns:
         ``mean``, ``std`` (sample standard deviation), ``min``, ``max`` and ``median`` in milliseconds, and ``first_call``: the time of
-        the first call, which compiles. It is not included in the other values.
+        the first call, which compiles. The first call is not included in the other values.
     """
     if num_iterations < 1 or warmup < 0:
         raise ValueError("num_iterations must be at least 1, and warmup at least 0.")

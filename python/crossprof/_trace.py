@@ -33,17 +33,17 @@ class Trace:
         self._reader = Reader()
 
     def profile(self) -> Profile:
-        """Returns the profile of the block, after its end. It is read only once.
+        """Returns the profile of the block, after its end. The profile is read only once.
 
         Raises:
-            ProfileError: Nothing was recorded. The message is :attr:`error`.
+            ProfileError: Nothing was recorded. The message of the exception is :attr:`error`.
         """
         if self.captured is None:
             raise ProfileError(self.error or "This process has not recorded anything: the block has not ended, or processes= left it out.")
         return self._reader.profiles([self.captured])[0]
 
     def end(self, reason: str) -> None:
-        """Saves what was recorded so far."""
+        """Saves the events that were recorded so far."""
         _triggers.unregister(self)
         window, self._window = self._window, None
         try:
@@ -90,7 +90,7 @@ def trace(
             for batch in data:
                 state = train_step(state, batch)
 
-    Without a folder, the profile is only in memory, and covers the devices of its process::
+    Without a folder, the profile stays in memory, and covers the devices of its process::
 
         with crossprof.trace(None) as trace:
             ...

@@ -60,8 +60,8 @@ def unregister(listener: Listener) -> None:
 
 
 def listen_to_end() -> list[str]:
-    """Handles SIGTERM, even if the program has set its own handler since the last call. The program's handler runs afterwards. Returns
-    messages about events that cannot be handled."""
+    """Handles SIGTERM, even if the program has set its own handler since the last call. The program's handler runs after the
+    capture is saved. Returns messages about events that cannot be handled."""
     if threading.current_thread() is not threading.main_thread():
         return []
     before = signal.getsignal(signal.SIGTERM)

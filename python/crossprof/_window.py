@@ -30,7 +30,7 @@ _LEAST_RATIO = 0.9
 
 @dataclass
 class Timing:
-    """Steps that were timed together, from a time when the devices were idle to the next such time."""
+    """Steps that were timed together. The devices were idle before the first step and after the last."""
 
     steps: int
     seconds: float
@@ -55,7 +55,7 @@ class Captured:
     slowdown: float | None
 
     def profile(self) -> Profile:
-        """Reads the capture: see :func:`open`.
+        """Reads the capture like :func:`open`.
 
         Raises:
             ProfileError: The files are no longer there.
@@ -66,13 +66,13 @@ class Captured:
 
 
 class Window:
-    """Covers the time from before the profiler starts until everything is saved."""
+    """A window lasts from before the start of the profiler until all files are saved."""
 
     def __init__(
         self, settings: Settings, label: str, *, key: str = "", session: str | None = None, is_alone: bool = False
     ) -> None:
-        """Chooses the folder. With ``session``, the folder has that name. Other processes choose the same name unless this
-        process ``is_alone``. Without ``session``, the processes agree on a name under ``key``.
+        """Chooses the folder. If ``session`` is given, the folder has that name. Unless this process ``is_alone``, other processes
+        choose the same name. If ``session`` is not given, the processes agree on a name under ``key``.
         """
         self._settings = settings
         self.process, processes = identity()
@@ -101,10 +101,10 @@ class Window:
         return self._recording.is_running
 
     def start(self, what: str = "") -> None:
-        """Waits for the devices and starts the profiler. ``what`` is a description that is recorded.
+        """Waits for the devices and starts the profiler. ``what`` is a description, which is written into the sidecar.
 
         Raises:
-            CaptureError: The profiler does not start. Nothing is left in the folder.
+            CaptureError: The profiler does not start. No file is left in the folder.
         """
         try:
             if self._settings.memory:
@@ -132,7 +132,7 @@ class Window:
         """Waits for the devices, stops the profiler and saves the capture.
 
         Raises:
-            CaptureError: The capture could not be saved. None of its files are left.
+            CaptureError: The capture could not be saved. None of the capture's files are left.
         """
         wait_for_devices(value)
         seconds = time.perf_counter() - (self._started or 0.0)
@@ -172,7 +172,7 @@ class Window:
         return Captured(self.folder, file, steps, slowdown)
 
     def discard(self) -> None:
-        """Stops the profiler and keeps nothing."""
+        """Stops the profiler and deletes all files of the capture."""
         try:
             self._end_power()
             self._recording.discard()
@@ -184,7 +184,7 @@ class Window:
         return None if sampler is None else sampler.end()
 
     def _remove(self) -> None:
-        """Removes the remains of a failed capture, because a folder with only memory profiles looks like a run."""
+        """Removes the remaining files of a failed capture, because a folder with only memory profiles looks like a run."""
         for name in self._memory_profiles:
             (self.folder / name).unlink(missing_ok=True)
         try:
@@ -250,8 +250,8 @@ def _size(number: int) -> str:
 
 
 def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
-    """Returns the slowdown of a step by tracing: seconds per step with and without tracing and their ratio, or the reason why
-    there is none.
+    """Returns how much tracing slows a step down: the seconds per step with and without tracing and their ratio, or the reason why
+    the slowdown is unknown.
     """
     made: dict[str, Any] = {}
     for name, timing in (("untraced", baseline), ("traced", traced)):

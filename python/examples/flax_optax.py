@@ -3,8 +3,8 @@
     pip install crossprof jax flax optax grain
     python flax_optax.py && crossprof view profiles
 
-Only two lines are for the capture: the ``with`` statement, and ``capture.step`` at the end of the loop. The time of the input pipeline
-    appears in the trace under the name given to ``crossprof.profile_scope``.
+Only two lines belong to the capture: the ``with`` statement, and ``capture.step`` at the end of the loop. In the trace, the time of
+    the input pipeline has the name that is passed to ``crossprof.profile_scope``.
 """
 
 import flax.linen as nn

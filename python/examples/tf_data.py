@@ -3,9 +3,9 @@
     pip install crossprof jax tensorflow-cpu
     python tf_data.py && crossprof view profiles
 
-Only two lines are for the capture: the ``with`` statement, and ``capture.step`` at the end of the loop. The time that a step waits for
-    its batch appears in the trace under the name given to ``crossprof.profile_scope``. JAX's profiler does not see the work of
-    tf.data's own threads.
+Only two lines belong to the capture: the ``with`` statement, and ``capture.step`` at the end of the loop. In the trace, the time
+    that a step waits for its batch has the name that is passed to ``crossprof.profile_scope``. JAX's profiler does not see the work
+    of tf.data's own threads.
 """
 
 from collections.abc import Iterator

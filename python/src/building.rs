@@ -1,4 +1,4 @@
-//! Builds one column cell by cell.
+//! Builds a column of a table cell by cell.
 
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder};
 use arrow_data::ArrayData;
@@ -9,8 +9,8 @@ use crossprof::text::home::{may_have, without_home};
 /// Whole numbers below this limit are exact as floats, and fit in an `i64`.
 const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
 
-/// A column under construction. Its type comes from its declaration, not from the values. A row without a value contains 0
-/// or an empty text.
+/// A column under construction. The type of the column comes from its declaration, not from the values. A row without a
+/// value contains 0 or an empty text.
 pub struct Builder {
     is_there: NullBufferBuilder,
     values: Values,

@@ -1,4 +1,5 @@
-//! A table as columns in the memory layout of Apache Arrow. Dataframe libraries use them without a copy.
+//! Stores a table as columns in the memory layout of Apache Arrow. Dataframe libraries use these columns without a
+//! copy.
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
@@ -18,7 +19,8 @@ use pyo3::types::{PyCapsule, PyList};
 
 use crate::building::Builder;
 
-/// Number of rows to add to one column before the next column. The data behind these rows then stays in the CPU cache.
+/// Number of rows in a block. Each block is added to all columns before the next block. The data from which these rows
+/// are made then stays in the CPU cache.
 const BLOCK: usize = 512;
 
 /// Minimum number of rows per thread. With fewer rows, a thread costs more time than it saves.
@@ -27,7 +29,7 @@ const ROWS_OF_A_THREAD: usize = 16_384;
 /// Maximum number of threads. Each thread reads all rows, so more threads would wait for memory.
 const MOST_THREADS: usize = 8;
 
-/// Name and meaning of a column. A table restored from a pickle stores its own names and meanings.
+/// Name and meaning of a column. A table that was restored from a pickle stores its own names and meanings.
 #[derive(Clone)]
 pub struct About {
     key: String,
@@ -123,7 +125,7 @@ fn misfit(key: &str, kind: Kind, error: &ArrowError) -> String {
              --format csv prints such values.",
             kind.name()
         ),
-        other => format!("{other}. This is a mistake of crossprof."),
+        other => format!("{other}. This is a bug in crossprof."),
     }
 }
 
@@ -131,7 +133,7 @@ fn metadata(entries: &[(&str, &String)]) -> HashMap<String, String> {
     entries.iter().map(|&(name, text)| (name.to_owned(), text.clone())).collect()
 }
 
-/// Position of a column, and the column.
+/// A column that was built, with its position.
 type Made = (usize, Result<ArrayData, ArrowError>);
 
 /// Builds the columns at the positions `first`, `first + step`, ...
@@ -165,8 +167,8 @@ impl Columns {
         self.rows
     }
 
-    /// Rebuilds a table from the values that [`Columns::values`] returned. Each column is given as its key, title, unit,
-    /// description, type name and values.
+    /// Rebuilds a table from the values that [`Columns::values`] returned. Each column consists of its key, title,
+    /// unit, description, type name and values.
     #[staticmethod]
     fn rebuilt(name: String, rows: usize, columns: Vec<(Words, Bound<'_, PyList>)>) -> PyResult<Columns> {
         let mut made = Vec::with_capacity(columns.len());
@@ -190,7 +192,7 @@ impl Columns {
         Ok(Columns { name, rows, columns: made })
     }
 
-    /// Returns `count` rows: `start`, `start + step`, ...
+    /// Returns `count` rows with the indices `start`, `start + step`, ...
     fn part(&self, start: usize, step: isize, count: usize) -> PyResult<Columns> {
         let mut columns = Vec::with_capacity(self.columns.len());
         for (about, data) in &self.columns {
@@ -269,7 +271,7 @@ fn kind_of(data: &ArrayData) -> Kind {
 /// Key, title, unit and description of a column, and the name of its type.
 type Words = (String, String, String, String, String);
 
-/// Builds a column from these values. None means no value.
+/// Builds a column from these values. `None` stands for a missing value.
 fn filled<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
     values: &Bound<'_, PyList>,
     kind: Kind,

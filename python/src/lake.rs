@@ -1,4 +1,4 @@
-//! Values that `crossprof.lake` stores and compares: each has one implementation, in the library.
+//! Computes values that `crossprof.lake` stores and compares, so that the library contains their only implementation.
 
 use crossprof::cli::open::instruction_identity;
 use crossprof::compare::{Correlation, Level, compare_groups, level_changes, merged_scope, value_margin};
@@ -17,7 +17,7 @@ fn level((us, steps, variance_us2, degrees_of_freedom, correlation): LevelWords)
     Level { us, steps, variance_us2, degrees_of_freedom, correlation }
 }
 
-/// Returns the typical step of a run. `None` if its steps are unknown.
+/// Returns the typical step of a run. Returns `None` if the steps of the run are unknown.
 #[pyfunction]
 pub fn typical_step(runs: &Runs, run: usize) -> PyResult<Option<LevelWords>> {
     let level = Level::typical(&runs.profile(run)?);
@@ -64,7 +64,7 @@ pub fn group_difference(
     found.map(|it| Ok((it.ours_us, it.theirs_us, it.margin_us, it.least_provable_us, word(it.verdict)?))).transpose()
 }
 
-/// Returns the indices of captures that begin a new level, and of outliers.
+/// Returns the indices of captures that begin a new level, and the indices of outliers.
 #[pyfunction]
 pub fn changes_of_level(levels: Vec<LevelWords>) -> (Vec<usize>, Vec<usize>) {
     let found = level_changes(&levels.into_iter().map(level).collect::<Vec<_>>());

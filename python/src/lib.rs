@@ -198,8 +198,8 @@ fn is_model(bytes: &[u8]) -> bool {
     describes_model(bytes)
 }
 
-/// Reads and analyses files, folders and streams. Ctrl+C interrupts the read. Calls `watch` periodically with the bytes
-/// read and the total bytes (0 while unknown).
+/// Reads and analyses files, folders and streams. Ctrl+C interrupts the read. Calls `watch` periodically with the
+/// number of bytes read and the total number of bytes (0 while it is unknown).
 #[pyfunction]
 #[pyo3(signature = (paths, given, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None, price=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
@@ -236,13 +236,13 @@ fn read(
                 watch.call1(watched.bytes())?;
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                return Err(PyValueError::new_err("Reading ended before its end. This is a mistake of crossprof."));
+                return Err(PyValueError::new_err("Reading ended before its end. This is a bug in crossprof."));
             }
         }
     }
 }
 
-/// A run, optionally with a batch size and a sequence length that replace the run's own.
+/// A run, with an optional batch size and sequence length that replace the values in the run.
 type ComparedRun<'py> = (PyRef<'py, Runs>, usize, Option<u64>, Option<u64>);
 
 /// Compares runs and returns the comparison as JSON text.
@@ -293,7 +293,7 @@ fn check(
     py.detach(|| checked(&runs, &asked, baseline.as_deref())).map_err(PyValueError::new_err)
 }
 
-/// Commands of the command line that are implemented in Python: name and help text.
+/// Names and help texts of the commands that are implemented in Python.
 const PYTHON_COMMANDS: [(&str, &str); 2] = [
     ("scale", "Run a program on 1, 2, 4, ... devices, capture each, and compare them: how well it scales"),
     ("lake", "Collect thousands of captures in Parquet files, query them with SQL, and find what became slower"),
@@ -305,7 +305,7 @@ fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| crossprof::cli::run_with(arguments.into_iter(), &PYTHON_COMMANDS))
 }
 
-/// Returns the dense bf16 peak of a device in FLOP/s. Accepts JAX's name of the device.
+/// Returns the dense bf16 peak of a device in FLOP/s. `device` may be JAX's name of the device.
 #[pyfunction(name = "peak_flops")]
 fn device_peak(device: &str) -> Option<f64> {
     peak_flops(device)

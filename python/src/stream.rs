@@ -6,13 +6,13 @@ use crossprof::cli::open::{Stream, Streams};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Number of bytes to request from Python at once. Each request to a bucket takes a round trip, so few are made.
+/// Number of bytes in each request to Python. Blocks are large because each request to a bucket takes a round trip.
 const BLOCK: usize = 8 << 20;
 
-/// Name, number of bytes, and an object with a method `read(n)` that returns at most n bytes, and none at the end.
+/// Name, size in bytes, and an object whose method `read(n)` returns at most n bytes, and no bytes at the end.
 type Given = (String, Option<u64>, Py<PyAny>);
 
-/// Address, true for the contents of a folder, and the contents.
+/// Address, true if it is a folder, and the contents.
 pub type GivenStreams = (String, bool, Vec<Given>);
 
 /// Returns the objects as streams.
@@ -27,7 +27,7 @@ pub fn streams(given: Vec<GivenStreams>) -> Vec<Streams> {
     .collect()
 }
 
-/// A Python object, and the rest of the block that it returned last.
+/// A Python object, and the unread part of the last block that it returned.
 struct Reader {
     object: Py<PyAny>,
     block: Option<(Py<PyBytes>, usize)>,

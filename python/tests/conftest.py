@@ -1,5 +1,5 @@
-"""Programs that capture, each in its own process with JAX on the CPU. Buckets: a server of the S3 API on this machine (moto), and fsspec's
-file system in memory."""
+"""Provides programs that capture (each in its own process with JAX on the CPU) and buckets. The buckets are a server of the S3 API
+on this machine (moto), and fsspec's file system in memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Program:
         )
 
     def end(self, status: int = 0) -> tuple[str, str]:
-        """Waits until it ends, and returns its output and its log."""
+        """Waits until the program ends, and returns its output and its log."""
         out, err = self.process.communicate(timeout=120)
         assert self.process.returncode == status, f"status {self.process.returncode}\n{out}\n{err}"
         return out, err

@@ -1,4 +1,4 @@
-"""Programs that end as if they were killed, at a chosen moment of their work on a lake."""
+"""Programs that end as if they were killed, at a chosen moment while they write to a lake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ os.replace, _storage.Path.unlink = dies(os.replace), dies(_storage.Path.unlink)
 def status(program: str, moment: int, *arguments: object) -> int:
     """Runs a program that ends with status 9 before the file operation with this number, and returns its status.
 
-    The program may call ``dies(function)`` to count further functions. Its arguments begin at ``sys.argv[2]``.
+    The program may call ``dies(function)`` to count further functions. The arguments of the program begin at ``sys.argv[2]``.
     """
     words = [sys.executable, "-c", _DIES + program, str(moment), *map(str, arguments)]
     return subprocess.run(words, check=False).returncode

@@ -35,12 +35,12 @@ def capture(
     """Writes a capture and returns its folder.
 
     Args:
-        folder: Folder of the log.
+        folder: Log folder that contains the captures.
         number: Number of the capture. Captures are an hour apart.
         seed: Start of the random numbers.
         steps: Number of steps.
         noise: Standard deviation of the level of a capture, relative to its step.
-        slower: Time that the op ``custom-call.2`` takes more, relative to the step.
+        slower: Additional time of the op ``custom-call.2``, relative to the step.
         batch: Batch size in the sidecar.
         commit: Commit in the sidecar.
         hosts: Number of hosts, each with a file.

@@ -1,4 +1,4 @@
-"""The digest, the tools for agents, and the server for the Model Context Protocol with a third-party client."""
+"""Tests the digest, the tools for agents, and the server for the Model Context Protocol with a third-party client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``crossprof lake compact``: the same rows from fewer files, whatever other processes do meanwhile."""
+"""After ``crossprof lake compact``, queries return the same rows from fewer files, whatever other processes do meanwhile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ Rows = dict[str, list[str]]
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets a compaction merge files that were written a moment ago. The clock of the file system ticks more often."""
+    """Lets a compaction merge files that were just written. Tests can use a shorter wait, because the file system's clock ticks
+    more often."""
     monkeypatch.setattr(_storage.Folder, "settled_s", 0.03)
 
 
@@ -74,7 +75,7 @@ def original(captures: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def folder(original: Path, tmp_path: Path) -> Path:
-    """A lake of 22 captures, one file that could not be read, and 2 verdicts."""
+    """Returns a lake with 22 captures, one file that could not be read, and 2 verdicts."""
     return Path(shutil.copytree(original, tmp_path / "lake"))
 
 
@@ -280,7 +281,8 @@ def test_equal_lakes_have_equal_merged_files(folder: Path, captures: list[Path],
 
 
 def test_random_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writes, rewrites, moves, removals and compactions, against a dict. Some compactions die, and others meet a writer."""
+    """Compares a lake with a dict after random writes, rewrites, moves, removals and compactions. Some compactions die, and others
+    run at the same time as a writer."""
     monkeypatch.setattr(_compact, "_GRACE_S", 0)
     for seed in range(6):
         chance = random.Random(seed)
@@ -331,7 +333,7 @@ def test_random_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def _meets(patch: pytest.MonkeyPatch, chance: random.Random, write: Callable[[str], None]) -> None:
-    """Makes the next compaction meet a writer, or die, at a random call."""
+    """Makes a writer run during the next compaction, or makes the compaction die, at a random call."""
     place, name = chance.choice([(_compact, "listing"), (_storage.Folder, "read_many"), (_storage.Folder, "write"), (_compact._Writer, "_flush"), (os, "replace")])
     real, left, dies = getattr(place, name), chance.randrange(3), chance.random() < 0.5
     # The writer uses some of these functions itself.

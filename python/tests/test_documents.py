@@ -1,4 +1,4 @@
-"""Checks statements in other projects' documents about arguments, environment variables, results and files."""
+"""Checks what the documents of other projects state about arguments, environment variables, results and files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Lakes that Ray and Spark write. Real engines run on this machine; without them, the tests are skipped.
+"""Checks lakes that Ray and Spark write. The engines run on this machine. If they are not installed, the tests are skipped.
 
-``cargo xtask test engines`` runs them in a separate environment. By hand: ``pip install "ray[data]" pyspark s3fs pyarrow``, a Java
-runtime, and ``pytest python/tests/test_engines.py``.
+``cargo xtask test engines`` runs the tests in a separate environment. To run the tests by hand, install a Java runtime and ``pip
+install "ray[data]" pyspark s3fs pyarrow``, then call ``pytest python/tests/test_engines.py``.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def written(paths: Any, folder: Path) -> dict[str, bytes]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Returns the contents of all files of a lake, except for those that a killed writer leaves. No reader sees them."""
+    """Returns the contents of all files of a lake, except files that a killed writer leaves behind. Readers never see such
+    files."""
     found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
@@ -125,7 +126,7 @@ def test_a_lake_that_cannot_be_written_is_an_error(engine: Callable[..., Rows], 
 
 
 def workers(engine: str) -> list[int]:
-    """Returns the processes that write captures now."""
+    """Returns the processes that are writing captures now."""
     found = []
     for process in Path("/proc").iterdir():
         try:

@@ -35,7 +35,7 @@ def run_example(name: str, folder: Path) -> str:
 
 
 def fetched_batches(session: Path) -> int:
-    """Counts how often the program fetched the input of a step, as read by JAX's own reader."""
+    """Counts in the profile how often the program fetched the input of a step, using JAX's own reader."""
     import jax
 
     data = jax.profiler.ProfileData.from_file(str(next(session.glob("*.xplane.pb"))))

@@ -1,4 +1,4 @@
-"""``crossprof.lake.write``: the numbers of the profile, written once."""
+"""``crossprof.lake.write`` writes the numbers of the profile exactly once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def whole(value: float | None) -> int | None:
-    """The truth for times: picoseconds of a number of microseconds."""
+    """Expected value for a time: converts microseconds to picoseconds."""
     return None if value is None else round(value * 1_000_000)
 
 
@@ -418,7 +418,7 @@ def test_a_writer_keeps_what_another_one_finished_meanwhile(tmp_path: Path, monk
 
 
 class PanicException(BaseException):
-    """A panic of the native library has this name."""
+    """An exception with the name that a panic of the native library has."""
 
 
 @pytest.mark.parametrize("mistake", [PanicException("overflow"), TypeError("no list"), MemoryError()])

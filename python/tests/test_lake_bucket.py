@@ -1,4 +1,4 @@
-"""Lakes in buckets: the same answers as from a folder. A server of the S3 API runs on this machine (moto)."""
+"""A lake in a bucket gives the same answers as a lake in a folder. A server of the S3 API runs on this machine (moto)."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_the_bar_shows_files_events_errors_and_the_time_left() -> None:
 
 
 def _ends(path: Path, folder: str, *, events: bool) -> dict[str, Any]:
-    """A write whose process ends for some captures."""
+    """Writes a capture, but ends the process for some captures."""
     if "run_002" in str(path):
         os._exit(9)
     return lake.write(path, folder, events=events)
@@ -136,7 +136,8 @@ def test_a_capture_that_ends_its_process_is_one_failure(tmp_path: Path, monkeypa
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with 20 captures, the last 5 of which are 3 % slower, and 20 of another workload without a change."""
+    """Returns a lake with two workloads of 20 captures each. In one workload, the last 5 captures are 3 % slower, and the other did
+    not change."""
     folder = tmp_path_factory.mktemp("planted")
     for number in range(20):
         paths = [

@@ -29,7 +29,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with captures below ``runs``. The last ones are slower."""
+    """Returns a folder with captures below ``runs``. The last captures are slower."""
     made = tmp_path_factory.mktemp("fleet")
     for number in range(14):
         made_captures.capture(made / "runs", number, seed=3, slower=0.03 if number >= 11 else 0.0, commit=f"{number:02x}" * 20)
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(folder: Path) -> Path:
-    """The folder, after its captures were written to its lake."""
+    """Returns the folder after its captures were written to its lake."""
     for capture in lake.captures(folder / "runs"):
         lake.write(capture, folder / "lake")
     return folder

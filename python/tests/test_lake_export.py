@@ -1,4 +1,4 @@
-"""``crossprof lake export``: its numbers are those of the captures."""
+"""``crossprof lake export`` writes the numbers of the captures."""
 
 from __future__ import annotations
 

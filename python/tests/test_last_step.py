@@ -1,4 +1,4 @@
-"""The last step of a window has the same length as the others. The program's own clock provides the truth."""
+"""The last step of a window has the same length as the other steps. The expected values come from the program's own clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def report(folder: Path) -> dict:
 
 
 def step_us(folder: Path, steps: int) -> float:
-    """Returns the mean step time of a capture with this many steps, all of which count."""
+    """Returns the mean step time of a capture with this many steps. Requires that all steps of the capture are counted."""
     timing = report(folder)["step_timing"]
     assert (timing["num_steps"], timing.get("num_steps_counted", 1)) == (steps, steps), timing
     return timing["avg_step_time_us"]

@@ -1,4 +1,4 @@
-"""Lost captures are reported: in one line on standard error, and in `errors`."""
+"""Lost captures are reported in one line on standard error, and in `errors`."""
 
 from __future__ import annotations
 

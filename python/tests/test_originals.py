@@ -1,4 +1,4 @@
-"""The helpers of other projects, under their original names."""
+"""Tests the profiling helpers of other projects under their original names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python offers everything that the command line offers."""
+"""Checks that Python offers all functions of the command line."""
 
 from __future__ import annotations
 

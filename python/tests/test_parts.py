@@ -1,4 +1,4 @@
-"""The parts of the capture code, without a training program."""
+"""Tests parts of the capture code without a training program."""
 
 from __future__ import annotations
 

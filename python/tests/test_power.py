@@ -1,4 +1,4 @@
-"""The sampler of power and clocks, with a device that reports known values."""
+"""Tests the sampler of power and clocks with a device that reports known values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The scripts of a release and of the GitHub Action, run unchanged. The steps between them that use GitHub's own actions are simulated."""
+"""Runs the scripts of a release and of the GitHub Action unchanged. Steps between these scripts that use GitHub's own actions are
+simulated."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def of_action(steps: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def bash(script: str, folder: Path, **environment: str) -> str:
-    """Runs a script like a job."""
+    """Runs a script as a job runs it."""
     call = ["bash", "-eo", "pipefail", "-c", script]
     done = subprocess.run(call, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"

@@ -1,4 +1,4 @@
-"""Captures in buckets: a server of the S3 API on this machine (moto), and fsspec's file system in memory."""
+"""Reads captures from buckets: from a server of the S3 API on this machine (moto), and from fsspec's file system in memory."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_large_objects_are_read_in_blocks(bucket: tuple[Any, str], monkeypatch: 
 
 
 def test_a_lake_of_captures_in_a_bucket(bucket: tuple[Any, str], tmp_path: Path) -> None:
-    """The same captures on the disk give the expected lake, except for the paths."""
+    """The expected lake, except for the paths, comes from the same captures on disk."""
     pytest.importorskip("pyarrow")
     import pyarrow.dataset
 

@@ -1,7 +1,7 @@
-"""Scripts of `crossprof hlo --format jax`, run with JAX on the CPU and compared with the program by XLA's own analysis.
+"""Runs scripts of `crossprof hlo --format jax` with JAX on the CPU, and compares them with the program, using XLA's own analysis.
 
-For each instruction of the entry computation of each program in tests/data/hlo-text, a module with this instruction alone is
-made from XLA's text. The script must have the same result, opcodes and FLOPs.
+For each instruction in the entry computation of each program in tests/data/hlo-text, the test makes a module with only this
+instruction from XLA's text. The script must have the same result, opcodes and FLOPs as this module.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Instruction:
 
 
 def closing(text: str) -> int:
-    """Returns the place behind the bracket that closes the first one."""
+    """Returns the position after the bracket that closes the first bracket."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter in "([{") - (letter in ")]}")
@@ -109,7 +109,7 @@ class Program:
         return list(dict.fromkeys(found))
 
     def alone(self, instruction: Instruction) -> str:
-        """Returns a module with this instruction alone."""
+        """Returns a module with only this instruction."""
         entry = self.instructions(self.entry)
         devices = "".join(re.findall(r", (?:replica_count|num_partitions)=\d+", self.header))
         out = [f"HloModule alone{devices}\n"]
@@ -175,7 +175,7 @@ def scripts(folder: Path) -> list[dict[str, Any]]:
 
 
 def compare(task: dict[str, Any]) -> dict[str, Any]:
-    """Runs a script in this process, and compares it with the instruction alone."""
+    """Runs a script in this process, and compares it with the module that contains only the instruction."""
     import jax
 
     jax.config.update("jax_enable_x64", False)
@@ -213,14 +213,14 @@ def compare(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def jaxlib_hlo() -> Any:
-    """Returns the part of jaxlib that reads HLO. Its name depends on the version."""
+    """Returns the module of jaxlib that reads HLO. The name of this module depends on the version."""
     with contextlib.suppress(ModuleNotFoundError):
         return importlib.import_module("jaxlib._hlo")
     return importlib.import_module("jaxlib._jax")
 
 
 def parsed(text: str) -> Any:
-    """Returns the module of a text."""
+    """Parses a text as a module."""
     return jaxlib_hlo().hlo_module_from_text(text)
 
 
@@ -256,7 +256,7 @@ def analysis(module: Any) -> dict[str, Any]:
 
 
 def run_all() -> None:
-    """Compares the tasks of standard input."""
+    """Reads tasks from standard input and compares each."""
     for line in sys.stdin:
         task = json.loads(line)
         try:
@@ -267,7 +267,7 @@ def run_all() -> None:
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Returns a task per instruction. Those with a script have the result of `compare`."""
+    """Returns one task per instruction. A task with a script has the result of `compare`."""
     found = scripts(tmp_path_factory.mktemp("scripts"))
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
     environment = {**clean, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
@@ -287,7 +287,7 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 def difference(task: dict[str, Any]) -> tuple[set[str], set[str], float]:
-    """Returns the opcodes that only the program has, those that only the script has, and the additional FLOPs."""
+    """Returns the opcodes that only the program has, the opcodes that only the script has, and the additional FLOPs."""
     found, expected = (collections.Counter(task[side]["opcodes"]) for side in ("found", "expected"))
     return set(expected - found), set(found - expected), task["found"]["flops"] - task["expected"]["flops"]
 

@@ -1,4 +1,4 @@
-"""``crossprof.open`` of contents in memory and of opened files, and captures without a folder."""
+"""Tests ``crossprof.open`` with contents in memory and with opened files, and captures without a folder."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_opened_file_has_the_name_of_its_path() -> None:
 
 
 def test_a_list_of_contents_is_one_run(tmp_path: Path) -> None:
-    """The same files on the disk give the expected report."""
+    """The expected report comes from the same files on disk."""
     files = sorted((DATA / "megascale").rglob("*.xplane.pb.gz"))
     folder = tmp_path / "plugins/profile/capture"
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Profiles and tables as values: pickled, sliced, and with the same types for every run."""
+"""Profiles and tables can be pickled and sliced, and have the same types for every run."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_profiles_and_tables_go_to_other_processes(tmp_path: Path) -> None:
 
 
 def runs() -> list[crossprof.Profile]:
-    """Returns runs of every kind: a TPU, a GPU, a CPU, only hosts, a program without memory data, a report."""
+    """Returns one run of every kind: a TPU, a GPU, a CPU, only hosts, a program without memory data, a report."""
     paths = [TPU, GPU, *(path for path in sorted(DATA.iterdir()) if path.is_dir() and path.name.startswith(("jax-", "host-only", "out-of")))]
     found: list[crossprof.Profile] = []
     for path in paths:

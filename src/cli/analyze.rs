@@ -1,4 +1,4 @@
-//! `crossprof analyze`: reports on every run.
+//! `crossprof analyze`: prints a report about each run of the input.
 
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ pub(super) fn run(command: &Analyze) -> u8 {
     }
 }
 
-/// Prints the trends of a lake, and returns the exit status. They have no other report.
+/// Prints the trends of a lake, and returns the exit status. A lake export has no other report.
 fn trends_of_lake(command: &Analyze, reports: &mut Reports, run: u32) -> u8 {
     let (file, status) = (reports.file(run), reports.status());
     let is_alone = reports.profiles.len() == 1 && command.output.is_empty() && command.output_json.is_none();
@@ -89,14 +89,13 @@ fn trends_of_lake(command: &Analyze, reports: &mut Reports, run: u32) -> u8 {
     }
 }
 
-/// Reports on all runs of a command.
+/// Results of analysing all runs of a command.
 pub(super) struct Reports {
     /// Profile of each run.
     pub profiles: Vec<UnifiedProfile>,
     /// The session that the profiles were made from. The session is never dropped, because freeing millions of events
     /// just before the process exits only wastes time.
     pub session: ManuallyDrop<Session>,
-    /// Settings given by the user.
     pub settings: Settings,
     /// Inputs that could not be read, one sentence each.
     pub problems: Vec<String>,
@@ -122,7 +121,7 @@ impl Reports {
         self.profiles.get(run as usize).map_or_else(String::new, |profile| profile.metadata.trace_file.clone())
     }
 
-    /// Returns true if there is a finding of this severity or a worse one.
+    /// Returns true if any run has a finding of this severity or a worse one.
     fn fires(&self, least: FindingSeverity) -> bool {
         self.profiles.iter().flat_map(|profile| &profile.findings).any(|finding| finding.severity >= least)
     }
@@ -133,8 +132,8 @@ impl Reports {
     }
 }
 
-/// Prints warnings on standard error, for formats that do not contain them. Runs of one file share its warnings, so each
-/// warning is printed only once.
+/// Prints warnings on standard error, for formats that do not contain them. Runs from the same file have the same
+/// warnings, so each warning is printed only once.
 pub(super) fn print_warnings<'a>(profiles: impl IntoIterator<Item = &'a UnifiedProfile>) {
     let warnings: Vec<_> = profiles.into_iter().flat_map(|profile| &profile.warnings).collect();
     for (index, warning) in warnings.iter().enumerate() {
@@ -164,8 +163,8 @@ pub(super) fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) 
     read_with(inputs, Vec::new(), inputs.model.checkpoint_dir.is_none(), outputs, progress)
 }
 
-/// Loads the inputs and the streams, and analyses every run. If `search`, also reads the files that describe the model
-/// next to the profiles, and in the folders above them.
+/// Loads the inputs and the streams, and analyses every run. If `search` is true, also reads the files that describe
+/// the model, from the folders of the profiles and from the folders above them.
 ///
 /// # Errors
 ///

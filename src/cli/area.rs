@@ -6,7 +6,7 @@ use crossprof::tables::{AreaQuery, LineQuery};
 use super::args::Table;
 use super::time::Time;
 
-/// Returns the selected area, or a message about an invalid selection.
+/// Returns the area that the arguments select. Fails with a message if the selection is invalid.
 pub(super) fn asked(command: &Table) -> Result<AreaQuery, String> {
     let Table { from, to, line, .. } = command;
     let table = command.name();

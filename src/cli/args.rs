@@ -107,7 +107,7 @@ pub(super) enum Command {
     /// Summarise each run for an agent, within a limit in bytes
     #[command(after_help = agent::DIGEST_HELP)]
     Digest(Digest),
-    /// Check that a capture contains what a question needs, and name the options that record the rest
+    /// Check whether a capture contains the data that a question needs, and name the options that record missing data
     #[command(after_help = agent::INSPECT_HELP)]
     Inspect(Inspect),
     /// Call a tool for agents, and print its answer as JSON
@@ -116,7 +116,7 @@ pub(super) enum Command {
     /// Name captures, to compare later captures with them
     #[command(after_help = agent::BASELINE_HELP)]
     Baseline(Baseline),
-    /// Write the file that teaches agents to work with profiles
+    /// Write a file that teaches agents to work with profiles
     Skill(Skill),
     /// Serve the tools for agents over the Model Context Protocol, on standard input and output. Read-only
     #[cfg(feature = "mcp")]
@@ -144,7 +144,7 @@ pub(super) struct Completions {
     pub shell: clap_complete::Shell,
 }
 
-/// Inputs of a command.
+/// Inputs that most commands share.
 #[derive(Debug, clap::Args)]
 pub(super) struct Inputs {
     /// Profiles, folders or archives of profiles; - is standard input
@@ -191,8 +191,8 @@ pub(super) struct Model {
     /// steps:FIRST-LAST, or FROM-TO in microseconds from the start of the capture
     #[arg(long, value_name = "WINDOW", default_value_t, hide_default_value = true)]
     pub window: crossprof::WindowChoice,
-    /// Folder of the checkpoint, whose config.json or crossprof.json describes the model. Without it, crossprof looks for
-    /// these files next to the profile and in the folders above it
+    /// Folder of the checkpoint, whose config.json or crossprof.json describes the model. Without this option,
+    /// crossprof looks for these files next to the profile and in the folders above it
     #[arg(long, alias = "checkpoint_dir", value_name = "DIR")]
     pub checkpoint_dir: Option<PathBuf>,
 }
@@ -206,14 +206,14 @@ pub(super) struct Analyze {
     /// Also write the profile as JSON to this file (an array if there are several runs)
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
-    /// Also write the report to this file. Its extension selects the format: .html (one self-contained page), .md (Markdown)
-    /// or .json. May be given several times
+    /// Also write the report to this file. The extension selects the format: .html (one self-contained page), .md
+    /// (Markdown) or .json. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
     /// Format of the printed report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Exit with status 3 if there is a finding of this severity or a higher one
+    /// Exit with status 3 if a run has a finding of this severity or a higher one
     #[arg(long, alias = "fail_on", value_enum, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
 }
@@ -236,7 +236,7 @@ pub(super) struct Table {
     /// `column>number` test one column
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub filter: String,
-    /// Sort by this column. A minus in front puts the largest first (--sort=-total_self_time_us)
+    /// Sort by this column. A minus in front of the column puts the largest value first (--sort=-total_self_time_us)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub sort: Option<String>,
     /// Print at most this many rows
@@ -258,7 +258,8 @@ pub(super) struct Table {
     /// text. May be given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
-    /// For the events table: also print all arguments of each listed event. For this, the file is read a second time
+    /// For the events table: also print all arguments of each listed event. To get the arguments, crossprof reads the
+    /// file a second time
     #[arg(long)]
     pub arguments: bool,
     /// Form of the table, if it has several. [`forms`] lists them
@@ -328,7 +329,7 @@ pub(super) struct Timeline {
     pub output: Option<PathBuf>,
 }
 
-/// Colouring of ops in a timeline.
+/// Colours of ops in a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Colours {
     /// The class of the op
@@ -346,25 +347,26 @@ pub(super) struct Check {
     /// Budget: limits in TOML (docs/budgets.md)
     #[arg(long, value_name = "TOML", required_unless_present = "limit")]
     pub budget: Option<PathBuf>,
-    /// A limit, in addition to those of the budget: 'step_timing.avg_step_time_us < 150 ms'. May be given several times
+    /// A limit, in addition to the limits of the budget: 'step_timing.avg_step_time_us < 150 ms'. May be given several
+    /// times
     #[arg(long, value_name = "RULE")]
     pub limit: Vec<String>,
-    /// Baseline of the limits: a profile, folder, archive or named baseline, instead of the one in the budget. If this option
-    /// is given several times, the baseline is the median of the given profiles
+    /// Baseline of the limits, instead of the baseline in the budget: a profile, folder, archive or named baseline. If
+    /// this option is given several times, the baseline is the median of the given profiles
     #[arg(long, value_name = "FILE|DIR")]
     pub baseline: Vec<PathBuf>,
-    /// Baseline run to compare with, if the baseline has several. The default is the run with the same name. A pattern
-    /// ('main-*') selects all matching runs, and the baseline is their median
+    /// Baseline run to compare with, if the baseline contains several runs. The default is the run with the same name.
+    /// A pattern ('main-*') selects all matching runs, and the baseline is their median
     #[arg(long, alias = "baseline_run", value_name = "NAME")]
     pub baseline_run: Option<String>,
-    /// Check only this run, if there are several
+    /// Check only this run, if the profile contains several
     #[arg(long, value_name = "NAME")]
     pub run: Vec<String>,
     /// Format of the printed result, or of the file that --output names
     #[arg(long, value_enum)]
     pub format: Option<CheckFormat>,
-    /// Also write the result to this file. --format selects the format or, without it, the file's extension (.xml for JUnit,
-    /// .md for Markdown, .json). Standard output then shows text. May be given several times
+    /// Also write the result to this file. The format comes from --format or, without that option, from the file's
+    /// extension (.xml for JUnit, .md for Markdown, .json). Standard output then shows text. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
 }
@@ -450,7 +452,7 @@ pub(super) enum TableFormat {
 /// Commands that only the Python package has.
 const OF_PYTHON: [&str; 2] = ["scale", "lake"];
 
-/// Returns the arguments, with `analyze` inserted if they name no command: `crossprof FILE`, `crossprof --trace_file FILE`.
+/// Returns the arguments. If they name no command (`crossprof FILE`, `crossprof --trace_file FILE`), inserts `analyze`.
 /// `commands` contains the names of all commands.
 ///
 /// # Errors

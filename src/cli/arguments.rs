@@ -14,14 +14,14 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::load::outlines;
 
-/// Names and values of the arguments. `None` if they could not be read.
+/// Names and values of an event's arguments. `None` if they could not be read.
 pub(super) type Arguments = Option<Vec<(String, String)>>;
 
-/// Bytes per read from disk.
+/// Number of bytes in each read from disk.
 const READ_BYTES: usize = 1 << 20;
 
 const COLUMN: Column =
-    column("arguments", "Arguments", Unit::Text, "All other arguments of the event in the file, as a JSON object.");
+    column("arguments", "Arguments", Unit::Text, "All other values of the event in the file, as a JSON object.");
 
 /// Returns the arguments of each event, and messages about files that could not be read.
 pub(super) fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<String>) {
@@ -52,7 +52,7 @@ pub(super) fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<Strin
     (arguments, problems)
 }
 
-/// Returns the arguments of the events with these indices, from the file at `path` or a member of an archive.
+/// Returns the arguments of the events with these indices. `path` names a file or a member of an archive.
 fn read_file(path: &str, wanted: Vec<u32>) -> Result<Vec<EventArguments>, String> {
     let failed = |reason: String| format!("{path}: cannot be read again for the arguments of its events: {reason}");
     // The path of a member starts with the path of its archive.

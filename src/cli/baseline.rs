@@ -1,8 +1,9 @@
 //! `crossprof baseline`: names captures, so that later captures can be compared with them.
 //!
-//! A baseline is the file `.crossprof/baselines/NAME.json`: its captures, each with the hash of its content and its path. The
-//! profile of each capture is kept in `.crossprof/profiles/HASH.json`. If a capture still has the same content, the capture
-//! itself is read, because a profile contains no compiled programs. If the capture has changed or is gone, its profile is read.
+//! A baseline is the file `.crossprof/baselines/NAME.json`, which lists captures. For each capture, the file contains
+//! its path and the hash of its content. The profile of each capture is kept in `.crossprof/profiles/HASH.json`. If a
+//! capture still has the same content, crossprof reads the capture itself, because a profile contains no compiled
+//! programs. If the capture has changed or is gone, crossprof reads the stored profile.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use super::{FAILED, READ, complain, print_result};
 
 const FOLDER: &str = ".crossprof/baselines";
 const PROFILES: &str = ".crossprof/profiles";
-/// Largest size of a baseline's file.
+/// Largest size of a baseline's file, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A named baseline.
@@ -27,10 +28,9 @@ struct Named {
     captures: Vec<Capture>,
 }
 
-/// A capture of a baseline.
 #[derive(Debug, Serialize, Deserialize)]
 struct Capture {
-    /// SHA-256 of the names and contents of its files.
+    /// SHA-256 of the contents of the capture's files.
     sha256: String,
     /// Path that the capture was read from.
     path: PathBuf,
@@ -130,9 +130,12 @@ pub(super) fn paths(folder: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
             return Ok(path);
         }
         let stored = Some(profile_of(folder, &sha256)).filter(|_| sha256.bytes().all(|it| it.is_ascii_hexdigit()));
-        stored
-            .filter(|stored| stored.is_file())
-            .ok_or_else(|| format!("The baseline {name} has lost the capture {}. Set it again.", path.display()))
+        stored.filter(|stored| stored.is_file()).ok_or_else(|| {
+            format!(
+                "The baseline {name} no longer has the capture {} or its profile. Set the baseline again.",
+                path.display()
+            )
+        })
     };
     captures.into_iter().map(path).collect()
 }
@@ -144,7 +147,7 @@ fn read(folder: &Path, name: &str) -> Result<Named, String> {
     serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))
 }
 
-/// Returns the file of a baseline. Names cannot lead to another folder.
+/// Returns the path of a baseline's file. Fails for a name that would lead to another folder.
 fn file_of(folder: &Path, name: &str) -> Result<PathBuf, String> {
     let is_usual = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if name.is_empty() || name.starts_with('.') || name.len() > 100 || !name.chars().all(is_usual) {
@@ -171,7 +174,7 @@ fn short(sha256: &str) -> &str {
     sha256.get(..12).unwrap_or(sha256)
 }
 
-/// Returns the hash of a capture. The hash covers the contents of the files in sorted order, so that copies and renamed
+/// Returns the hash of a capture. The hash covers only the sorted contents of the files, so that copies and renamed
 /// folders have the same hash.
 fn hash(path: &Path) -> Result<String, String> {
     let (mut files, mut problems) = (Vec::new(), Vec::new());

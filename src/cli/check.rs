@@ -14,12 +14,12 @@ use super::input::read_small;
 use super::output::{self, Outputs};
 use super::{FAILED, baseline, bounded, complain, print_result};
 
-/// Budgets are written by hand, so they are small.
+/// Largest size of a budget in bytes. Budgets are written by hand, so they are small.
 const MOST_BUDGET_BYTES: u64 = 1 << 20;
 
-/// All limits are met.
+/// Exit status if all limits are met.
 const HELD: u8 = 0;
-/// A limit fails, or its number is absent.
+/// Exit status if a limit fails, or if the number of a limit is absent.
 const NOT_HELD: u8 = 1;
 
 /// Reads the inputs, judges the limits, prints the result, and returns the exit status.
@@ -33,7 +33,7 @@ pub(super) fn run(command: &Check) -> u8 {
     }
 }
 
-/// Prints a message. Lines after the first show the position of an error.
+/// Prints a message. In a message, the lines after the first show the position of an error.
 fn complain_lines(message: &str) {
     let mut lines = message.lines();
     complain(lines.next().unwrap_or_default());
@@ -42,14 +42,14 @@ fn complain_lines(message: &str) {
     }
 }
 
-/// Limits and baseline as the user gives them.
+/// Limits and baseline as the user specifies them.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// Path of a budget file.
+    /// Path of the budget file.
     pub budget: Option<PathBuf>,
-    /// Limits in addition to those in the file.
+    /// Limits in addition to the limits in the budget file.
     pub limits: Vec<String>,
-    /// Paths of the baseline. These paths replace the paths in the file.
+    /// Paths of the baseline, which replace the paths in the budget file.
     pub baselines: Vec<PathBuf>,
     /// Name of the baseline run, or a pattern.
     pub baseline_run: Option<String>,
@@ -57,7 +57,7 @@ pub struct Asked {
 
 /// Limits and baseline, read and merged.
 pub(super) struct Budget {
-    /// The limits in the file, then the additional limits.
+    /// The limits in the budget file, then the additional limits.
     pub limits: Vec<Limit>,
     /// Paths of the baseline.
     pub baselines: Vec<PathBuf>,
@@ -70,7 +70,7 @@ impl Budget {
         self.limits.iter().any(Limit::needs_baseline)
     }
 
-    /// Returns the message for a missing baseline. `how` describes how to give one.
+    /// Returns the message for a missing baseline. `how` describes how to specify a baseline.
     pub(super) fn lacks_baseline(&self, how: &str) -> String {
         let rule = self.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
         format!("\"{rule}\" needs a baseline: {how}, or write baseline = \"FILE\" in the budget.")
@@ -130,7 +130,8 @@ fn check(command: &Check) -> Result<(CheckReport, Vec<String>), Vec<String>> {
     Ok((CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged), digests))
 }
 
-/// Returns the paths of the baselines. A word that is not a path may be the name of a baseline (`crossprof baseline set`).
+/// Replaces the names of baselines (`crossprof baseline set`) by the paths of their captures. A word that is a path is
+/// not treated as a name.
 fn resolved(baselines: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let here = Path::new("");
     let mut paths = Vec::new();
@@ -143,11 +144,11 @@ fn resolved(baselines: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// Reads the limits in the file, then the additional limits.
+/// Reads the limits in the budget file, then the additional limits.
 ///
 /// # Errors
 ///
-/// Returns all mistakes. Lines after the first show the position of a mistake.
+/// Returns all mistakes. In a mistake, the lines after the first show its position.
 pub(super) fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
     let mut catalogue = Catalogue::of_profile();
     // The schema does not list the names of the rules, but this program contains them.
@@ -190,13 +191,13 @@ fn budget_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
-/// Returns the problem with a rule, and marks the position below the rule.
+/// Returns a message about an invalid rule, with a mark below the position of the error.
 fn marked(rule: &str, error: &expression::Error) -> String {
     let (line, marks) = expression::excerpt(rule, error.span.clone());
     format!("{error}\n{line}\n{marks}")
 }
 
-/// Returns every run of the inputs as a document for the rules, with its digest.
+/// Returns every run of the inputs as a document whose numbers the limits select, with the digest of the run.
 fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<(Document, String)>, String> {
     let mut reports: Reports = analyze::reports(inputs, outputs)?;
     let files = || inputs.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
@@ -213,7 +214,7 @@ fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<(Document, String
     Ok(documents.into_iter().zip(digests).collect())
 }
 
-/// Returns the runs that `--run` names, or all runs if it is not given.
+/// Returns the runs that `--run` names, or all runs if the option is absent.
 fn chosen(runs: Vec<(Document, String)>, names: &[String]) -> Result<Vec<(Document, String)>, String> {
     if let Some(unknown) = names.iter().find(|name| !runs.iter().any(|(run, _)| run.is_called(name))) {
         return Err(format!("--run: there is no run {unknown}; {}", those(runs.iter().map(|(run, _)| run))));
@@ -222,7 +223,7 @@ fn chosen(runs: Vec<(Document, String)>, names: &[String]) -> Result<Vec<(Docume
 }
 
 /// Returns the baseline of a run. If `name` is given, returns the named run, or all runs that match the pattern.
-/// Otherwise, returns the only run, or the run with the same name.
+/// Without `name`, returns the only run of the baseline, or the run with the same name.
 fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<Vec<&'a Document>, String> {
     // If several runs have the same name, choosing one would be a guess.
     let called = |name: &str| {

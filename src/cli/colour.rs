@@ -1,5 +1,5 @@
-//! Colours of terminal output: headings, and the severity of findings. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` apply as
-//! they do to clap's messages.
+//! Colours headings and severities in terminal output. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` apply as they do to
+//! clap's messages.
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -9,16 +9,15 @@ const YELLOW: &str = "\x1b[33m";
 const CYAN: &str = "\x1b[36m";
 const RESET: &str = "\x1b[0m";
 
-/// Words that begin the line of a finding or a warning, with their colours.
+/// Words at the beginning of a finding or a warning, with their colours.
 const GRAVITIES: [(&str, &str); 5] =
     [("critical", RED), ("damage", RED), ("warning", YELLOW), ("caution", YELLOW), ("note", CYAN)];
 
-/// Returns true if standard output should be coloured.
 pub(super) fn is_wanted() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
-/// Adds colours to the text. The text itself does not change.
+/// Adds colours to the text. Only escape sequences are inserted, so the words do not change.
 pub(super) fn coloured(text: &str) -> String {
     let mut made = String::with_capacity(text.len() + text.len() / 8);
     let mut before = "";

@@ -53,7 +53,7 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     Ok((status, comparison, subjects))
 }
 
-/// Facts that the user gives about the runs of a comparison.
+/// Facts that the user specifies about the runs of a comparison.
 #[derive(Debug, Default)]
 pub struct Said {
     /// Names of the first runs, in order.
@@ -119,7 +119,8 @@ pub(super) fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Compa
     Ok(comparison)
 }
 
-/// Compares the programs of each run with those of the baseline. Leaves out long series, whose runs are not compared in detail.
+/// Compares the compiled programs of each run with the compiled programs of the baseline. Does nothing for long series,
+/// whose runs are not compared in detail.
 fn add_program_changes(subjects: &mut [Subject], baseline: usize) {
     if subjects.len() > MOST_RUNS {
         return;
@@ -130,11 +131,11 @@ fn add_program_changes(subjects: &mut [Subject], baseline: usize) {
     }
 }
 
-/// Largest size of the files that are read at the same time.
+/// Maximum total size of the files that are read at the same time, in bytes.
 const MOST_BYTES_AT_ONCE: u64 = 256 << 20;
 
-/// Reads each path separately, so a file that is given twice becomes two runs. Many small paths are read on several
-/// threads, and large paths in order. All captures of a group become one run.
+/// Reads each path separately, so a file that is given twice becomes two runs. If there are many small paths, several
+/// threads read them. Large paths are read one at a time. All captures of a group become one run.
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let is_page = |path: &PathBuf| OutputFormat::of_name(path) == Ok(OutputFormat::Html);
@@ -179,7 +180,7 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     Ok((reader.status, subjects))
 }
 
-/// Returns the name of the baseline that the command means, unless it means one of the runs.
+/// Returns the value of `--baseline` if it is the name of a baseline rather than a run.
 fn named_baseline<'a>(command: &'a Compare, subjects: &[Subject]) -> Option<&'a str> {
     let name = command.baseline.as_deref()?;
     let is_run = name.parse().is_ok_and(|index: usize| index < subjects.len())
@@ -250,7 +251,7 @@ fn threads(paths: &[PathBuf]) -> usize {
     usize::try_from(MOST_BYTES_AT_ONCE / largest).unwrap_or(threads).clamp(1, threads)
 }
 
-/// Returns the size of a file, or of the files in a folder.
+/// Returns the size of a file, or the total size of the files in a folder.
 fn bytes_of(path: &Path) -> u64 {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     walk(path, &mut files, &mut problems);
@@ -258,7 +259,7 @@ fn bytes_of(path: &Path) -> u64 {
     files.iter().map(size).fold(0, u64::saturating_add)
 }
 
-/// Captures of a path. Their problems have not been printed yet.
+/// Captures of a path, and problems that have not been printed yet.
 struct PathRead {
     captures: Vec<Capture>,
     problems: Vec<String>,
@@ -275,14 +276,14 @@ struct Reader<'a> {
     status: u8,
     /// True if programs are compared. Programs of long series are not compared.
     compares_programs: bool,
-    /// Number of bytes that may still be used to keep programs.
+    /// Number of bytes of programs that may still be kept in memory.
     program_bytes: usize,
 }
 
-/// Maximum total size of the programs that are kept for comparison. A series can have hundreds of captures.
+/// Maximum total size of the programs that are kept for comparison. A series may have hundreds of captures.
 const MOST_PROGRAM_BYTES: usize = 1 << 30;
 
-/// Drops the programs if they take more than `most` bytes. Returns how much of `most` is left.
+/// Clears `programs` if they take more than `most` bytes. Returns how much of `most` is left.
 fn keep_within(programs: &mut Vec<ComparedProgram>, most: usize) -> usize {
     let bytes = programs.iter().map(|program| program.bytes.len()).sum();
     most.checked_sub(bytes).unwrap_or_else(|| {
@@ -292,13 +293,13 @@ fn keep_within(programs: &mut Vec<ComparedProgram>, most: usize) -> usize {
 }
 
 impl Reader<'_> {
-    /// Reads the captures of a path. `platform` is the platform given by the user.
+    /// Reads the captures of a path. `platform` is the platform that the user specified with `--gpu` or `--tpu`.
     fn captures(&mut self, path: &Path, platform: Option<&str>) -> Result<Vec<Capture>, String> {
         let read = self.read(path, false)?;
         self.captures_of(path, read, platform)
     }
 
-    /// Reads a path without printing anything. Shows the progress unless `is_quiet` is true.
+    /// Reads a path, and prints neither problems nor warnings. Shows the progress unless `is_quiet` is true.
     fn read(&self, path: &Path, is_quiet: bool) -> Result<PathRead, String> {
         let model = self.command.model.clone();
         let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), price: None, model };
@@ -351,7 +352,7 @@ impl Reader<'_> {
     }
 }
 
-/// Expands the values to one per run. A single value applies to all runs.
+/// Returns one value for each run. A single value applies to all runs.
 fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>, String> {
     match values {
         [] => Ok(vec![None; runs]),
@@ -363,7 +364,7 @@ fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>
     }
 }
 
-/// Returns the index of the run with this index or name.
+/// Returns the index of the run that the user gave by index or name.
 fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
     let named = || subjects.iter().position(|subject| subject.name == given);
     let index = given.parse().ok().filter(|index: &usize| *index < subjects.len());
@@ -374,7 +375,7 @@ fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
     })
 }
 
-/// Prints the result of each condition of `--fail-on`. Returns true if any condition is met.
+/// Prints whether each condition of `--fail-on` is met. Returns true if any condition is met.
 fn fails(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> bool {
     let mut fails = false;
     for condition in &command.fail_on {

@@ -34,7 +34,7 @@ pub(super) fn run(command: &Digest) -> u8 {
     print_result(&digests.join(separator), reports.status())
 }
 
-/// Prints the data that a capture contains for a question, and returns the exit status.
+/// Prints which data for a question the capture contains, and returns the exit status.
 pub(super) fn inspect(command: &Inspect) -> u8 {
     let arguments = json!({
         "capture": command.capture.to_string_lossy(),
@@ -52,7 +52,7 @@ pub(super) fn inspect(command: &Inspect) -> u8 {
     }
 }
 
-/// Calls a tool and prints its answer as JSON. Returns the exit status.
+/// Calls a tool, prints its answer as JSON, and returns the exit status.
 pub(super) fn ask(command: &Ask) -> u8 {
     let made = agent::tool(&command.tool).and_then(|tool| arguments(&tool.schema(), &command.arguments));
     match made.and_then(|arguments| Registry::new(None).call(&command.tool, Value::Object(arguments))) {
@@ -65,7 +65,8 @@ pub(super) fn ask(command: &Ask) -> u8 {
     }
 }
 
-/// Reads arguments as `KEY=VALUE`. A word without `=` is the capture. The schema of the tool gives the types.
+/// Parses arguments of the form `KEY=VALUE`. A word without `=` is the capture. The schema of the tool determines the
+/// types of the values.
 fn arguments(schema: &Map<String, Value>, words: &[String]) -> Result<Map<String, Value>, String> {
     let mut found = Map::new();
     for word in words {

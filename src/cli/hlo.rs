@@ -21,7 +21,7 @@ use super::args::{Hlo, HloFormat, HloGroups, Inputs};
 use super::output::{self, Outputs};
 use super::{FAILED, complain, print_result};
 
-/// Maximum number of visible nodes of a picture. Larger pictures are unreadable.
+/// Maximum number of visible nodes in a picture. Larger pictures are unreadable.
 const MOST_NODES: usize = 5_000;
 
 const UNREADABLE: &str = "the program cannot be read";
@@ -78,7 +78,8 @@ fn printed(command: &Hlo) -> Result<u8, String> {
     Ok(print_result(&shown, status))
 }
 
-/// Returns the program that the command names, and the result. `against` contains the runs of `--against`.
+/// Returns the program that the command names, and the output for that program. `against` contains the runs that
+/// `--against` names.
 pub(super) fn made(
     command: &Hlo,
     runs: &mut Runs<'_>,
@@ -109,7 +110,7 @@ fn script(command: &Hlo, found: &Found, runs: &mut Runs<'_>) -> Option<Result<St
     Some(script.map_err(|reason| format!("--format jax: {reason}")))
 }
 
-/// Returns the result for a program.
+/// Returns the output for a program, in the format that the command selects.
 fn result(command: &Hlo, name: &str, module: &Module, measured: &Measured) -> Result<String, String> {
     let choices = choices(command);
     let op = command.op.as_deref().map(|op| find::op(module, name, op)).transpose()?;
@@ -157,7 +158,7 @@ fn choices(command: &Hlo) -> Choices {
     }
 }
 
-/// Returns the visible nodes with the groups of `--open`. The groups around `--op` are always open.
+/// Returns the nodes that are visible if the groups of `--open` are open. The groups around `--op` are always open.
 fn visible(
     command: &Hlo,
     source: Source<'_>,

@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Maximum number of threads. Each thread keeps the events of its file in memory.
+/// Maximum number of threads. More threads would need more memory, because each thread keeps the events of its file in
+/// memory.
 const MOST_THREADS: usize = 8;
 
-/// Returns the useful number of threads. `None` if there are too few jobs to keep all threads busy.
+/// Returns the number of threads that can be kept busy, or `None` if there are too few jobs.
 pub(super) fn threads(jobs: usize) -> Option<usize> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     (threads > 1 && jobs >= 2 * threads).then_some(threads)

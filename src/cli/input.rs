@@ -1,5 +1,5 @@
-//! Input files. Folders are walked, and each file is opened once to detect its kind. The bytes of a pipe can be read only once,
-//! so the bytes that were read for the detection are kept.
+//! Input files. Finds the files of the paths on the command line, and opens each file once to detect its kind. The
+//! bytes of a pipe can be read only once, so this module keeps the bytes that the detection has read.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -11,51 +11,51 @@ use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::input::{Format, sniff};
 use crossprof::session;
 
-/// Enough bytes to detect the kind of a file.
+/// Number of bytes at the start of a file that suffice to detect its kind.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Maximum number of bytes of a text on standard input that are searched for the buffer list of an out-of-memory error, because
-/// the text may be endless.
+/// Maximum number of bytes on standard input that are searched for the buffer list of an out-of-memory error. The limit
+/// is needed because standard input may be endless.
 const MOST_LOG_BYTES: u64 = 64 << 20;
 
 /// File name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// True after standard input has been named.
+/// True after the user has named standard input.
 static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Content that is not in a file on this machine: an object of a bucket, or bytes in memory.
+/// Content that is not in a file on this machine: an object in a bucket, or bytes in memory.
 pub struct Stream {
     /// Address of the content, or the name of a file. The name determines the run that the content belongs to.
     pub name: String,
     /// Number of bytes, if it is known.
     pub size: Option<u64>,
-    /// The content. The content is read once, in order.
+    /// The content. Reader of the content, which is read once and in order.
     pub content: Box<dyn Read + Send>,
 }
 
-/// Streams that are read like the files of one path.
+/// Streams that are read like the files under one path.
 pub struct Streams {
     /// Address of the folder, or of the only stream.
     pub name: String,
-    /// True if these are the contents of a folder. False if the user named each of them.
+    /// True if the streams are the contents of a folder, false if the user named each stream.
     pub is_folder: bool,
-    /// The contents, in the order of their names.
+    /// The streams, sorted by name.
     pub streams: Vec<Stream>,
 }
 
 /// A file to read.
 pub(super) struct Input {
-    /// Path of the file. `-` is standard input.
+    /// Path of the file. The path `-` stands for standard input.
     pub path: PathBuf,
-    /// Name of the file in the session.
+    /// Name under which the session knows the file.
     pub name: String,
-    /// Stored size in bytes. `None` if it is unknown, for example for a pipe.
+    /// Size of the file in bytes, as stored (compressed). `None` if it is unknown, for example for a pipe.
     pub size: Option<u64>,
     /// Kind of the file's content.
     pub kind: FileKind,
-    /// True if the file is named on the command line or has the name of a profile. It is an error if such a file contains
-    /// no run.
+    /// True if the file is named on the command line or has the name of a profile. An expected file without a run is an
+    /// error.
     pub expected: bool,
     /// Content of a stream, until it is read. `None` for a file, because files are opened when they are read.
     stream: Option<Mutex<Option<Box<dyn Read + Send>>>>,
@@ -114,7 +114,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// Fails if the stream cannot be read. The message names it.
+    /// Fails if the stream cannot be read. The message names the stream.
     pub(super) fn of_stream(stream: Stream, named: bool) -> Result<Input, String> {
         let Stream { name, size, mut content } = stream;
         let mut head = Vec::new();
@@ -127,7 +127,6 @@ impl Input {
         Ok(Input { path, name, size, kind, expected, stream: Some(Mutex::new(Some(content))) })
     }
 
-    /// Returns true for a file on this machine, and false for a pipe or another stream.
     pub(super) fn is_file(&self) -> bool {
         self.stream.is_none()
     }
@@ -149,7 +148,7 @@ impl Input {
     }
 }
 
-/// Opens a regular file and returns its size. `None` for anything else.
+/// Opens a regular file and returns it with its size. Returns `None` if the path is not a regular file.
 fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     // The kind is checked before opening, because a pipe that is opened twice loses its writer.
     if !std::fs::metadata(path)?.is_file() {
@@ -179,7 +178,8 @@ pub(super) fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<Str
     }
 }
 
-/// Walks folders of any depth. Pending folders are kept in a list, so deep folders cannot overflow the stack.
+/// Adds the files in a folder and in all folders below it. A list stores the folders that are still to be walked, so
+/// deep folders cannot overflow the stack.
 fn walk_folder(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     // The next path is at the end.
     let mut waiting = vec![(path.to_owned(), true)];

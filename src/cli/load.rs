@@ -1,5 +1,6 @@
-//! Loads files from disk into a [`Session`]. Folders are walked, and the plan decides which files are read. Many files are
-//! decoded in parallel ([`many`]). If there are few files, two threads read one file at a time together:
+//! Loads files from disk into a [`Session`]. The loader walks folders, and the session's plan decides which files are
+//! read. If there are many files, each thread decodes one file ([`many`]). If there are few files, two threads share
+//! the work on one file at a time:
 //!
 //! ```text
 //!  reader thread:  file --1 MiB--> Unpacker --copied into recycled buffers--> channel --> main thread: Session
@@ -27,19 +28,20 @@ use super::progress::Progress;
 use super::sidecars;
 use super::{complain, in_order};
 
-/// Bytes per read from disk.
+/// Number of bytes in each read from disk.
 const READ_BYTES: usize = 1 << 20;
-/// Bytes per message to the decoder: large enough to make the cost of sending negligible, small enough for the CPU cache.
+/// Number of bytes in each message to the decoder. This size makes the cost of sending negligible, and still fits into
+/// the CPU cache.
 const SEND_BYTES: usize = 256 << 10;
-/// Maximum number of buffers in transit. The limit bounds the memory. Buffers in transit prevent short delays of one thread
-/// from stalling the other.
+/// Maximum number of buffers in transit, which bounds the memory. With several buffers in transit, a short delay of one
+/// thread does not stall the other.
 const BUFFERS: usize = 8;
-/// Model configurations are smaller than this.
+/// Maximum size of a model configuration in bytes.
 const MOST_CONFIG_BYTES: u64 = 4 << 20;
 
 /// Result of loading.
 pub(super) struct Loaded {
-    /// The session with all runs.
+    /// Session that contains all runs.
     pub session: Session,
     /// Inputs that could not be read, one sentence each.
     pub problems: Vec<String>,
@@ -100,7 +102,7 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
     model_of(&path.to_string_lossy(), &bytes)
 }
 
-/// Reads a model configuration. `name` is the name of its file.
+/// Reads a model configuration. `name` is the name of the configuration's file.
 ///
 /// # Errors
 ///
@@ -116,12 +118,12 @@ pub(super) fn model_of(name: &str, bytes: &[u8]) -> Result<Sidecar, String> {
     }
 }
 
-/// Reads everything under `paths`, and the `streams`. With `search`, also reads model configurations from the folders above the
-/// profiles of `paths`.
+/// Reads all files under `paths`, and the `streams`. If `search` is true, also reads model configurations from the
+/// folders above the profiles of `paths`.
 ///
 /// # Errors
 ///
-/// Fails before reading anything if one of the `outputs` is a file that would be read.
+/// Fails before the first file is read if one of the `outputs` is a file that would be read.
 pub(super) fn load<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
     streams: Vec<Streams>,
@@ -154,7 +156,7 @@ pub(super) fn load<'a>(
     Ok(loaded)
 }
 
-/// Adds the files of one path. `folder` is the path if it is a folder.
+/// Adds the files of one path. `folder` is the path if the path is a folder.
 fn add(
     loaded: &mut Loaded,
     inputs: &mut Vec<Input>,
@@ -181,9 +183,9 @@ fn add(
     }
 }
 
-/// If a folder contains trace profiles, leaves out dumped programs and error texts, because they are not separate runs in
-/// such a folder. Also leaves out device memory profiles that may belong to any of several runs, and returns them. Users
-/// who want the tables of these files can name the files.
+/// Leaves out dumped programs and error texts in folders that also contain traces, because they are not separate runs
+/// there. Also leaves out device memory profiles that may belong to any of several runs, and returns them. Users who
+/// want the tables of such a file can name the file on the command line.
 fn leave_memory_beside_profiles(inputs: &mut [Input]) -> Vec<(String, u64)> {
     let is_of_time = |input: &Input| {
         matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
@@ -241,7 +243,7 @@ fn add_sidecars(inputs: &mut Vec<Input>) {
     }
 }
 
-/// Adds the model configurations of one folder. Returns true if there are any.
+/// Adds the model configurations of one folder. Returns true if the folder has at least one configuration.
 fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
     let mut is_found = false;
     for path in sidecars::NAMES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()) {
@@ -261,7 +263,7 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
     is_found
 }
 
-/// Reads the planned files, and then the files that turn out to be needed as well.
+/// Reads the files of the plan, and then the files that the plan adds after it knows their contents.
 fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) {
     let plan = plan::plan(&candidates(inputs));
     let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
@@ -284,7 +286,7 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) 
 
 /// Message from the reader thread.
 enum Piece {
-    /// Outlines of the file's planes, sent before its content.
+    /// Outlines of the file's planes, which are sent before the file's content.
     Outlines(Vec<Outline>),
     Begin {
         path: String,
@@ -293,7 +295,7 @@ enum Piece {
     Data(Vec<u8>),
     End,
     Warning(Warning),
-    /// Stored bytes read since the last message.
+    /// Number of stored (compressed) bytes that were read since the last message.
     Read(u64),
     /// The file is complete, or could not be read.
     Done(std::io::Result<()>),
@@ -371,7 +373,7 @@ fn receive_file(
     complaint(input, failure, &session.finish(file))
 }
 
-/// Returns the message for a file that could not be read or contained nothing.
+/// Returns the message for a file that could not be read or contained no run.
 fn complaint(input: &Input, failure: Option<std::io::Error>, result: &FileResult) -> Option<String> {
     if let Some(error) = failure {
         return Some(format!("{}: cannot be read: {error}", input.name));
@@ -415,8 +417,8 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
     Ok(())
 }
 
-/// Returns the outlines of the large planes of an xplane file: everything in the planes except their lines. Empty for other
-/// files. Rewinds the file.
+/// Returns the outlines of the large planes of an xplane file. An outline contains all data of a plane except its
+/// lines. Returns an empty list for other files. Rewinds the file.
 pub(super) fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     let mut outliner = Outliner::new(size);
     if outliner.wanted().is_none() {
@@ -441,7 +443,7 @@ pub(super) fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outlin
     Ok(outliner.outlines())
 }
 
-/// Copies chunks into recycled buffers. Sending fails only if the main thread is gone, in which case nothing is lost.
+/// Copies chunks into recycled buffers. Sending fails only if the main thread is gone, so no data is lost.
 struct Sender<'a> {
     pieces: &'a SyncSender<Piece>,
     recycled: &'a Receiver<Vec<u8>>,

@@ -1,11 +1,11 @@
 //! The native command line: a thin adapter around [`crate::Session`] that reads files, shows progress and prints results.
 //! [`open`] serves programs that show the results themselves.
 //!
-//! Only the result goes to standard output. Errors, warnings and progress go to standard error.
+//! Standard output contains only the result. Standard error contains errors, warnings and progress.
 //!
-//! Errors in these modules are sentences (`String`) that name the file or option. These errors are only printed, and
-//! always lead to the same exit status. If the caller must choose a status, an option or a remedy, the library returns
-//! an enum instead.
+//! Errors in these modules are sentences (`String`) that name the file or option. Such sentences are only printed, and
+//! always lead to the same exit status. If the caller must choose an exit status, an option or a remedy, the library
+//! returns an enum instead of a sentence.
 
 mod agent;
 mod analyze;
@@ -43,14 +43,14 @@ use crossprof::format::{printable, shorten};
 
 use args::{Args, Command, Completions};
 
-/// Exit status: the files were read.
+/// Exit status if all files were read.
 const READ: u8 = 0;
-/// Exit status: the files were read, but some are damaged.
+/// Exit status if the files were read, but some are damaged.
 const DAMAGED: u8 = 1;
-/// Exit status: a file is not a profile, or the arguments are wrong.
+/// Exit status if a file is not a profile, or if the arguments are wrong.
 const FAILED: u8 = 2;
 
-/// Exit status: a finding, or a condition of a comparison, meets `--fail-on`.
+/// Exit status if a finding has the severity of `--fail-on`, or if a condition of `--fail-on` is met.
 const FOUND: u8 = 3;
 
 /// Licences of the software in this program, written by `cargo xtask notices`.

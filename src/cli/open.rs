@@ -32,13 +32,13 @@ use base::suggest;
 /// Facts that the user gives in addition to the files. Each field corresponds to the command-line flag with the same name.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Number of steps in the capture. Replaces the number found in it.
+    /// Number of steps in the capture. Replaces the number that is found in the capture.
     pub num_steps: Option<u64>,
     /// Samples per step over all devices.
     pub batch_size: Option<u64>,
     /// Tokens per sample.
     pub seq_length: Option<u64>,
-    /// Device whose peak rates are used.
+    /// Device whose peak rates are used instead of the peak rates in the profile.
     pub device: Option<String>,
     /// Path of a model configuration.
     pub model_config: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub struct Known {
     pub price: Option<f64>,
 }
 
-/// The runs of some files. Unlike on the command line, dropping the runs frees their memory.
+/// The runs of some files. Dropping the runs frees their memory. The command line, in contrast, never drops its runs.
 pub struct Opened {
     pub(super) session: Session,
     pub(super) settings: Settings,
@@ -72,8 +72,8 @@ impl Opened {
         Opened::read_with(paths, streams, known, true, &mut Progress::watched(watched))
     }
 
-    /// Reads and analyses the files below `paths`, and the `streams`. If `searches`, also reads the sidecar files that
-    /// describe the model, next to the profiles and in the folders above them.
+    /// Reads and analyses the files below `paths`, and the `streams`. If `searches` is true, also reads the sidecar
+    /// files that describe the model, from the folders of the profiles and from the folders above them.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Opened {
         Ok(Opened { session, settings, profiles, problems: Vec::new() })
     }
 
-    /// Returns the profile of a run. If a batch size or sequence length is given, it replaces the run's own.
+    /// Returns the profile of a run. A given batch size or sequence length replaces the value in the run.
     pub fn profile_of(
         &mut self,
         run: usize,
@@ -142,8 +142,9 @@ impl Opened {
         self.session.report(u32::try_from(run).ok()?, &settings)
     }
 
-    /// Draws a range of a run like `crossprof timeline`. Also returns messages about parts that were left out. The name in
-    /// `output` selects the format: a Chrome trace if it ends with `.json` or `.json.gz`, and otherwise an SVG.
+    /// Draws a range of a run like `crossprof timeline`. Also returns messages about parts of the range that were left
+    /// out. The name in `output` selects the format: a Chrome trace if it ends with `.json` or `.json.gz`, and
+    /// otherwise an SVG.
     ///
     /// # Errors
     ///
@@ -225,16 +226,16 @@ impl Opened {
         self.session.hlo_programs(index, &self.settings).unwrap_or_default()
     }
 
-    /// Returns the programs of a run to compare with those of other runs.
+    /// Returns the programs of a run, for comparison with the programs of other runs.
     pub fn compared_programs(&mut self, run: usize) -> Vec<ComparedProgram> {
         self.session.compared_programs(u32::try_from(run).unwrap_or(u32::MAX), &self.settings)
     }
 
     fn no_run(&self, run: usize) -> String {
-        format!("There is no run {run}: there are {}.", self.profiles.len())
+        format!("There is no run {run}: the input contains {}, counted from 0.", self.profiles.len())
     }
 
-    /// Returns the digest of a run as text, or as JSON, in at most `max_bytes` bytes. `None` if there is no such run.
+    /// Returns the digest of a run as text or JSON of at most `max_bytes` bytes. `None` if there is no such run.
     pub fn digest(&self, run: usize, max_bytes: usize, as_json: bool) -> Option<String> {
         let make = if as_json { digest::json } else { digest::text };
         Some(make(self.profiles.get(run)?, max_bytes))
@@ -261,7 +262,8 @@ impl Opened {
     }
 
     /// Calls `look` with a table of a run and returns the result. `by` selects the table's form (empty for the default).
-    /// `look` also receives the columns that this form has in any run, and the indices of the rows that `query` selects.
+    /// `look` receives the table, the columns that the form has in any run, and the indices of the rows that `query`
+    /// selects.
     ///
     /// # Errors
     ///
@@ -299,7 +301,7 @@ pub struct Drawing {
     pub start: Option<String>,
     /// Time at which the range ends.
     pub end: Option<String>,
-    /// Patterns for names of tracks.
+    /// Patterns that the names of the drawn tracks match.
     pub lines: Vec<String>,
     /// Width in pixels.
     pub width: u32,
@@ -307,7 +309,7 @@ pub struct Drawing {
     pub dark: bool,
     /// True if host threads are drawn even though the run has devices.
     pub hosts: bool,
-    /// Name of the file to write. Its extension selects the format.
+    /// Name of the file to write. The extension of this name selects the format.
     pub output: Option<PathBuf>,
 }
 
@@ -331,11 +333,11 @@ pub struct AskedHlo {
     pub radius: u32,
     /// Name of the computation that is printed.
     pub computation: Option<String>,
-    /// Groups of a graph.
+    /// How instructions are grouped in a graph.
     pub by: String,
     /// Paths of groups to open.
     pub open: Vec<String>,
-    /// True for the chain of dependent instructions with the most device time.
+    /// True to print the chain of dependent instructions with the most device time.
     pub critical_path: bool,
     /// Name, number or fingerprint of the other program.
     pub against_program: Option<String>,
@@ -345,7 +347,7 @@ pub struct AskedHlo {
 
 /// Run that contains the other program of a comparison.
 pub enum Against<'a> {
-    /// No other run. If another program is named, it is in the same run.
+    /// No other run. The other program, if any, is in the same run.
     Nothing,
     /// Another run of the same files.
     RunOfSame(usize),
@@ -353,8 +355,8 @@ pub enum Against<'a> {
     RunOf(&'a mut Opened, usize),
 }
 
-/// Compares runs, each given with its compiled programs, and returns the comparison as JSON. With `output`, also writes
-/// the comparison to that file. Its extension selects the format.
+/// Compares runs and returns the comparison as JSON. Each run is passed with its compiled programs. If `output` is
+/// given, also writes the comparison to that file. The extension of the file selects the format.
 ///
 /// # Errors
 ///
@@ -378,12 +380,13 @@ pub fn compared(
     Ok(crossprof::export::comparison::json(&comparison))
 }
 
-/// Checks runs, each given with the file that it came from, and returns the result as JSON. `baselines` are the runs of
-/// the baseline. These runs replace the runs that the budget names.
+/// Checks runs against limits and returns the result as JSON. Each run is passed with the file that it came from.
+/// `baselines` contains the runs of the baseline, which replace the runs that the budget names.
 ///
 /// # Errors
 ///
-/// Fails if the budget is wrong or its baseline cannot be read. Lines after the first show the position of a mistake.
+/// Fails if the budget is wrong or its baseline cannot be read. In a message, the lines after the first show the
+/// position of a mistake.
 pub fn checked(
     runs: &[(UnifiedProfile, String)],
     asked: &Asked,
@@ -434,7 +437,7 @@ pub fn columns_of(table: &str) -> Option<Vec<Column>> {
 pub struct InstructionIdentity {
     /// Opcode of the instruction.
     pub opcode: String,
-    /// Hash of the shapes and data types of its result and its operands.
+    /// Hash of the shapes and data types of the instruction's result and operands.
     pub shapes: String,
     /// Hash of the whole expression, as in the unified profile.
     pub fingerprint: String,
@@ -446,8 +449,8 @@ pub fn instruction_identity(expression: &str) -> Option<InstructionIdentity> {
     Some(InstructionIdentity { opcode, shapes, fingerprint: crossprof::hlo::fingerprint(expression) })
 }
 
-/// Returns the dense bf16 peak of a device in FLOP/s (fp16 if it has no bf16). Accepts the name that a framework gives the
-/// device.
+/// Returns the dense bf16 peak of a device in FLOP/s (fp16 if it has no bf16). `device` may also be the name that a
+/// framework gives the device.
 pub fn peak_flops(device: &str) -> Option<f64> {
     use crossprof::facts::Arithmetic;
     let rates = &crossprof::facts::devices::find(device)?.rates;

@@ -4,16 +4,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Path of standard output. This file is written through the same handle as the printed result, so the result follows
-/// it.
+/// Path that stands for standard output. A file at this path is written through the same handle as the printed result,
+/// so that the printed result follows the file.
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
-/// The files that a command writes.
 #[derive(Debug, Default)]
 pub(super) struct Outputs(Vec<PathBuf>);
 
 impl Outputs {
-    /// Creates the outputs at these paths. The paths need not exist.
+    /// Creates the set of output files at these paths. The paths need not exist.
     pub(super) fn new<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Outputs {
         Outputs(paths.into_iter().cloned().collect())
     }
@@ -22,7 +21,7 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// Returns a message if an output would overwrite it.
+    /// Fails with a message if an output would overwrite `input`.
     pub(super) fn spare(&self, input: &Path) -> Result<(), String> {
         let read = identity(input);
         match self.0.iter().find(|output| read.is_some() && identity(output) == read) {
@@ -52,7 +51,7 @@ fn identity(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok().filter(|path| path.is_file())
 }
 
-/// Writes the file. An earlier file is kept unless all of `content` is written.
+/// Writes the file. Replaces an existing file only after all of `content` is written.
 ///
 /// # Errors
 ///
@@ -78,7 +77,8 @@ fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Returns the file if it can be replaced. `None` for a pipe or a device, and for a dangling link.
+/// Returns the path of the regular file that `path` leads to, if that file can be replaced. Returns `None` for a pipe,
+/// a device or a dangling link.
 fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && !path.starts_with("/dev") => {

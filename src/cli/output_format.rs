@@ -42,7 +42,7 @@ impl OutputFormat {
         })
     }
 
-    /// Renders the reports of runs, one document per run. HTML supports only one run.
+    /// Renders one report for each run. HTML supports only one run.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Reading progress: a bar on standard error (only on a terminal, and only for slow loads), or counters that another thread
-//! shows.
+//! Progress of reading, as a bar on standard error or as counters that another thread shows. The bar appears only on a
+//! terminal, and only if the load is slow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Loads that finish within this time show no bar.
+/// Time that a load must take before the bar appears.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Bytes read and total bytes, for another thread that shows the progress.
+/// Counters of the bytes read and of all bytes, for another thread that shows the progress.
 #[derive(Debug, Default)]
 pub struct Watched {
     done: AtomicU64,
@@ -18,7 +18,8 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Returns the bytes read and the bytes of all files. The total is 0 if it is unknown (pipes) or not known yet.
+    /// Returns the number of bytes read so far, and the total size of all files. The total is 0 if it is not known, or
+    /// not known yet.
     pub fn bytes(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
@@ -33,18 +34,18 @@ pub(super) struct Progress {
 }
 
 enum Shown {
-    /// A bar. It is created only if the load takes longer than [`PATIENCE`].
+    /// A bar. The bar is created only if the load takes longer than [`PATIENCE`].
     Bar(Option<ProgressBar>),
     Elsewhere(Arc<Watched>),
 }
 
 impl Progress {
-    /// Creates a progress that shows a bar on the terminal.
+    /// Shows the progress as a bar on the terminal.
     pub(super) fn bar() -> Progress {
         Progress::shown(Shown::Bar(None))
     }
 
-    /// Creates a progress without a bar. Another thread reads `watched`.
+    /// Shows no bar, but counts into `watched`, which another thread reads.
     pub(super) fn watched(watched: Arc<Watched>) -> Progress {
         Progress::shown(Shown::Elsewhere(watched))
     }
@@ -53,7 +54,7 @@ impl Progress {
         Progress { total: None, done: 0, started: Instant::now(), shown }
     }
 
-    /// Starts a new set of files of `total` bytes, if known.
+    /// Starts a new set of files. `total` is their size in bytes, if it is known.
     pub(super) fn begin(&mut self, total: Option<u64>) {
         self.end();
         (self.total, self.done, self.started) = (total, 0, Instant::now());
@@ -73,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Finishes, and removes the bar before other output is printed.
+    /// Removes the bar, so that other output can be printed.
     pub(super) fn end(&mut self) {
         if let Shown::Bar(bar) = &mut self.shown
             && let Some(bar) = bar.take()

@@ -6,13 +6,13 @@
 //! checkpoints/gemma/profiler_traces/plugins/profile/2026_01_05_10_00_00/host.trace.json.gz
 //! ```
 //!
-//! The search begins in the profile's own folder. The search ends at the first folder with a configuration, at the root
-//! folder of a checkpoint or source tree, or after [`LEVELS`] folders. Files with these names that do not describe a
-//! model are skipped.
+//! The search for such files begins in the profile's own folder. The search ends at the first folder with a
+//! configuration, at the root folder of a checkpoint or source tree, or after [`LEVELS`] folders. A file with one of
+//! these names is skipped if it does not describe a model.
 
 use std::path::{Path, PathBuf};
 
-/// Names of the files. If both exist, the last name takes precedence.
+/// Names of the files that may contain a model configuration. If both exist, the last name takes precedence.
 pub(super) const NAMES: [&str; 2] = ["config.json", "crossprof.json"];
 
 /// Number of folders to search: six from `plugins/profile/<run>` up to the folder of the checkpoint, and one more if there
@@ -34,12 +34,12 @@ pub(super) fn folders_above(profile: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns true if no folder above this one belongs to the run.
+/// Returns true if the search need not go above this folder, because no folder above it belongs to the run.
 fn is_root(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "checkpoints") || folder.join(".git").exists()
 }
 
-/// Returns the parent folder as the same kind of path (absolute or relative). `..` is the parent of the current folder.
+/// Returns the parent folder. The path stays absolute or relative. `..` is the parent of the current folder. Returns
 /// `None` at the root of the file system.
 fn above(folder: &Path) -> Option<PathBuf> {
     let ends_up = folder.as_os_str().is_empty() || folder.ends_with("..") || folder == Path::new(".");

@@ -1,4 +1,4 @@
-//! `crossprof skill`: writes the skill file that teaches agents the loop from a baseline to a verdict.
+//! `crossprof skill`: writes a file that teaches agents how to judge a change against a baseline.
 
 use std::path::Path;
 

@@ -142,8 +142,8 @@ pub(super) fn run(command: &Table) -> u8 {
     }
 }
 
-/// Returns the runs whose tables are printed, with their titles. For the difference between device memory profiles, returns
-/// only runs that have an earlier profile.
+/// Returns the runs whose tables are printed, with their titles. If the table shows the difference between device
+/// memory profiles, returns only runs that have an earlier profile.
 fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) -> Vec<(u32, &'t String)> {
     let all: Vec<(u32, &String)> = (0..).zip(titles).collect();
     if name != TableName::Heap {
@@ -167,7 +167,7 @@ pub(super) fn known_form(name: TableName, by: &str) -> Result<(), String> {
     Err(format!("--by: the table {} cannot be grouped by {by}; it has {has}", name.key()))
 }
 
-/// Rejects a change that cannot be parsed, or a table that takes no change.
+/// Rejects a `--change` that cannot be parsed, and a `--change` for a table that does not support the option.
 fn known_change(command: &Table) -> Result<(), String> {
     match &command.change {
         Some(_) if command.name() != TableName::MemoryWhatIf => {

@@ -4,8 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Time(pub i64);
 
-/// Units, each with its length in picoseconds as a power of ten. A plain number is in microseconds. Longer units come
-/// first.
+/// Units of time, each with the power of ten that is its length in picoseconds. A plain number is in microseconds.
+/// Longer unit names come first, so that `ms` is not read as `s`.
 const UNITS: [(&str, usize); 6] = [("ms", 9), ("us", 6), ("µs", 6), ("ns", 3), ("ps", 0), ("s", 12)];
 
 impl std::str::FromStr for Time {

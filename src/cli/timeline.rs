@@ -22,13 +22,13 @@ use super::output::{self, Outputs};
 use super::time::Time;
 use super::{FAILED, complain, print_result};
 
-/// Width of the track names in pixels.
+/// Width of the column of track names in pixels.
 const NAMES_WIDTH: u32 = 220;
 
-/// Width in pixels of the picture of one step on a page.
+/// Width in pixels of a step's picture on a page.
 const STEP_WIDTH: u32 = 1000;
 
-/// Maximum height of a run's picture in pixels: a few hundred lanes. Larger pictures are unreadable, and browsers
+/// Maximum height of a run's picture in pixels: a few hundred lanes. Higher pictures are unreadable, and browsers
 /// cannot draw them.
 const MOST_HEIGHT: u32 = 8_000;
 
@@ -64,17 +64,17 @@ fn draw(command: &Timeline) -> Result<u8, String> {
     Ok(print_result(&printed, reports.status()))
 }
 
-/// A picture, or a trace.
+/// A range of the timeline as a picture or as a trace.
 pub(super) struct DrawnTimeline {
-    /// Content of the file.
+    /// Content of the file to write.
     pub bytes: Vec<u8>,
     /// Length of the longest range in the picture.
     longest: crossprof::Ps,
 }
 
 /// Draws the `runs` of a session as an SVG. If the extension of the output selects a Chrome trace, returns the range of
-/// a run as a trace instead. `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture
-/// that is cut.
+/// a run as a trace instead. `profiles` contains the profile of each run. Adds a message to `complaints` for each
+/// picture that is cut.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ fn is_trace(path: &Path) -> bool {
     name.ends_with(".json") || name.ends_with(".json.gz")
 }
 
-/// Returns a range as a Chrome trace, compressed if the file's extension asks for it.
+/// Returns a range as a Chrome trace. The trace is compressed if the file's extension is `.gz`.
 fn trace_bytes(
     command: &Timeline,
     context: Context<'_>,
@@ -160,15 +160,15 @@ fn trace_bytes(
     if is_compressed { packed.finish().map_err(|error| error.to_string()) } else { Ok(plain) }
 }
 
-/// A run in the picture.
 struct Drawn<'a> {
     title: &'a str,
     range: Interval,
-    /// Comparison that colours the ops, and the run's index in it. `None` if ops are coloured by class.
+    /// Comparison that determines the colours of the ops, and the run's index in the comparison. `None` if ops are
+    /// coloured by class.
     comparison: Option<(&'a Comparison, u32)>,
 }
 
-/// Returns the comparison that colours the ops of two runs. `None` if ops are coloured by class.
+/// Returns the comparison that determines the colours of the ops in two runs. `None` if ops are coloured by class.
 fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Comparison>, String> {
     let is_asked = command.colours == Some(Colours::Change);
     if command.colours == Some(Colours::Own) || profiles.len() != 2 && !is_asked {
@@ -188,7 +188,7 @@ fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Co
     }
 }
 
-/// Adds the picture of a run. Returns a message if the picture is cut.
+/// Adds the picture of a run to the SVG. Returns a message if the picture is cut.
 fn add(
     document: &mut Document,
     command: &Timeline,
@@ -230,7 +230,7 @@ fn add(
     Ok(complaint)
 }
 
-/// Returns the tracks that no pattern matches.
+/// Returns the tracks that no pattern matches, which are not drawn.
 fn hidden(context: Context<'_>, processes: &[Process], patterns: &[String]) -> Result<Vec<TrackId>, String> {
     let chosen = lines(context, patterns)?;
     let is_chosen = |shows: Shows| matches!(shows, Shows::Events(Origin::Captured, line) if chosen.contains(&line));
@@ -249,7 +249,7 @@ fn lines(context: Context<'_>, patterns: &[String]) -> Result<Vec<LineId>, Strin
     Ok(chosen)
 }
 
-/// Returns the range of a run to draw.
+/// Returns the range of the run that the command selects.
 fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
     match &command.step {
         Some(step) => {

@@ -1,5 +1,5 @@
-//! Hands runs from one session to another as bytes. The page decodes in one worker and analyses in another. Each worker's
-//! program is therefore half the size, and the first worker's memory can be freed.
+//! Hands runs from one session to another as bytes. The page decodes in one worker and analyses in another. Each
+//! worker's program is therefore only half as large, and the memory of the first worker can be freed.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,11 @@ use run::{EarlierHeapProfile, Run};
 use trace::RowBlock;
 use trace::snapshot::{Damaged, Reader, Writer};
 
-/// Separates the notes from the bytes of the device memory profiles, or of the trends of a lake. The notes are JSON text, which never contains this byte.
+/// Byte between the notes and the bytes of the device memory profiles or of a lake's trends. The notes are JSON text,
+/// which never contains this byte.
 const END_OF_TEXT: u8 = 0;
 
-/// Everything in a run except its events.
+/// All data of a run except its events.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Notes {
     name: String,
@@ -26,11 +27,9 @@ struct Notes {
     trace_warnings: Vec<Warning>,
     /// An imported result and the file that it was read from.
     imported: Option<(String, Box<UnifiedProfile>)>,
-    /// The picture of the median step, as text.
     median_step: Option<String>,
-    /// True if the imported result contains the trends of a lake. Their bytes follow the notes.
+    /// True if the imported result contains the trends of a lake. The bytes of the trends follow the notes.
     has_trends: bool,
-    /// Text of an out-of-memory error.
     memory_error: Option<String>,
     /// Name of the earlier device memory profile, and the length of the run's own profile. The bytes of the earlier profile
     /// follow the bytes of the run's own profile.
@@ -38,16 +37,16 @@ struct Notes {
 }
 
 impl Session {
-    /// Takes the events that are already final out of a file that is being read. These events are the first part of the
-    /// image of the file's run, and [`hand_over`](Session::hand_over) then leaves them out. Use this only if the
-    /// session has no other file, because events of several hosts must first be aligned to a common clock.
+    /// Takes the events that are already final out of a file that is being read. The events that this function takes
+    /// are the first part of the run's image, and [`hand_over`](Session::hand_over) leaves them out. Call this function
+    /// only if the session has no other file, because events of several hosts must first be aligned to a common clock.
     pub fn early_rows(&mut self, file: FileId) -> Vec<RowBlock> {
         let intake = self.files.get_mut(file.0 as usize).and_then(|file| file.intake.as_mut());
         intake.map(|intake| intake.early_rows()).unwrap_or_default()
     }
 
-    /// Takes the first run out of this session and returns its image, in chunks for another session's [`Reader`]. Memory is
-    /// freed as the chunks are taken. `None` if no run is left.
+    /// Takes the first run out of this session and returns its image, in chunks for another session's [`Reader`].
+    /// When a chunk is taken, the memory of its events is freed. `None` if no run is left.
     pub fn hand_over(&mut self) -> Option<Writer> {
         let (run, imported) = self.runs.pop_front()?.into_parts();
         let Run {

@@ -17,7 +17,7 @@ use trace::Platform;
 
 use super::Session;
 
-/// Numbers of an op in the head comment of its script.
+/// Numbers of an op that the comment at the head of its script lists.
 pub use reproduce::Measured as OpNumbers;
 
 /// A compiled program of a run.
@@ -26,18 +26,18 @@ pub struct HloProgram {
     /// Name with the number of the program: `jit_f(17)`. The name of an earlier stage follows a colon:
     /// `jit_f(17):before_optimizations`.
     pub name: String,
-    /// Text that identifies the program in links: the name. If another program of the run has the same name and number, the
-    /// host follows the number.
+    /// Text that identifies the program in links. Usually, the key is the name. If another program of the run has the
+    /// same name and number, the host follows the number.
     pub key: String,
-    /// Number of the program. The `program_id` columns show it as an unsigned number.
+    /// Id of the program, which `program_id` columns show as an unsigned number.
     pub id: i64,
     /// Host whose file contains the program.
     pub host: u16,
     /// Stage of the compilation. `None` for the last stage, which ran.
     pub stage: Option<String>,
-    /// Number of instructions. `None` for an earlier stage, which is not read before the caller asks for it.
+    /// Number of instructions. `None` for an earlier stage, which is read only when the caller requests it.
     pub instructions: Option<usize>,
-    /// Self time of the program's ops in the window. `None` if none was measured.
+    /// Self time of the program's ops in the window. `None` if no op of the program was measured.
     pub time: Option<Ps>,
 }
 
@@ -51,13 +51,14 @@ pub struct HloProgramBytes {
 }
 
 impl HloProgram {
-    /// Returns the name without the number.
+    /// Returns the name of the program without its number.
     pub fn module_name(&self) -> &str {
         base_name(&self.name)
     }
 
-    /// Returns the indices of the programs that a text names: by their key, else by their name with the number, else by the
-    /// number, else by the name. An earlier stage must be named too, after a colon: `jit_f:before_optimizations`.
+    /// Returns the indices of the programs that `wanted` names. `wanted` is compared with keys first, then with names
+    /// that include the number, then with numbers, and finally with names without the number. To name an earlier stage,
+    /// `wanted` must contain the stage after a colon: `jit_f:before_optimizations`.
     pub fn named<'a>(all: impl Iterator<Item = &'a HloProgram> + Clone, wanted: &str) -> Vec<usize> {
         const WAYS: [fn(&HloProgram, &str) -> bool; 2] = [
             |program, name| program.id.cast_unsigned().to_string() == name,
@@ -95,7 +96,7 @@ fn base_name(name: &str) -> &str {
 pub struct CompiledProgram {
     /// The program.
     pub module: Arc<Module>,
-    /// Conventions under which the costs of the program are counted.
+    /// Conventions by which the costs of the program are counted.
     pub conventions: Conventions,
     /// Size and cost of one execution.
     pub totals: Totals,
@@ -123,9 +124,9 @@ impl Session {
         })?
     }
 
-    /// Returns the compiled programs of a run, most time first. Hosts that embed the same bytes share a program. Each program is
-    /// followed by its earlier stages, last stage first. `None` if there is no such run, or if it is an imported result, which
-    /// has no programs.
+    /// Returns the compiled programs of a run, most time first. If several hosts embed the same bytes, the list
+    /// contains the program only once. Each program is followed by its earlier stages, last stage first. `None` if
+    /// there is no such run, or if it is an imported result, which has no programs.
     pub fn hlo_programs(&mut self, run: u32, settings: &Settings) -> Option<Vec<HloProgram>> {
         self.timeline(run, settings, |context, _| {
             let mut seen = FxHashSet::default();
@@ -183,9 +184,9 @@ impl Session {
         })?
     }
 
-    /// Returns the index of the program that a link refers to. If `wanted` is given, it is the only program with this
-    /// key, name or number. Otherwise, it is the program in which `op` took the most time. If neither is given, it is
-    /// the first program. `None` if no program or several programs fit.
+    /// Returns the index of the program that a link refers to. If `wanted` is given, the result is the only program
+    /// with this key, name or number. Without `wanted`, the result is the program in which `op` took the most time. If
+    /// neither is given, the result is the first program. Returns `None` if no program or several programs fit.
     pub fn hlo_program_of(
         &mut self,
         run: u32,
@@ -234,13 +235,14 @@ impl Session {
         })?
     }
 
-    /// Returns the measured numbers of an op for the head comment of its script. `None` if the op did not run in the window.
+    /// Returns the measured numbers of an op, for the comment at the head of its script. `None` if the op did not run
+    /// in the window.
     pub fn op_numbers(&mut self, run: u32, settings: &Settings, program: &HloProgram, op: &str) -> Option<OpNumbers> {
         self.timeline(run, settings, |context, _| measured(&context, program, op))?
     }
 
-    /// Returns a JAX script that reproduces an op of a program, with the numbers of the trace in its head comment. `None`
-    /// if there is no such program or op.
+    /// Returns a JAX script that reproduces an op of a program. A comment at the head of the script lists the op's
+    /// numbers in the trace. `None` if there is no such program or op.
     pub fn jax_script(
         &mut self,
         run: u32,
@@ -265,8 +267,8 @@ pub fn jax_script_of(program: &Program, op: &str, measured: Option<&OpNumbers>) 
     Some(reproduce::script(program.module(), program.name(), instruction, measured))
 }
 
-/// Returns the ops of a program. The rows of the ops table belong to the programs of one host. A program of another
-/// host has their numbers only if its bytes are identical.
+/// The rows of the ops table belong to the programs of one host. A program of another host gets these numbers only if
+/// its bytes are identical.
 pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Iterator<Item = (&'a str, &'a Op, Numbers)> {
     let (trace, analysis) = (context.trace(), context.analysis);
     let modules = &context.run.programs().modules;
@@ -296,7 +298,7 @@ pub(super) fn ops<'a>(context: &Context<'a>, program: &HloProgram) -> impl Itera
     })
 }
 
-/// Returns the numbers of an instruction. `None` if it did not run in the window.
+/// Returns the numbers of an instruction. Returns `None` if the instruction did not run in the window.
 fn measured(context: &Context<'_>, program: &HloProgram, instruction: &str) -> Option<OpNumbers> {
     let mut found: Option<OpNumbers> = None;
     let roofline = &context.analysis.roofline;

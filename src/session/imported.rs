@@ -5,7 +5,7 @@ use input::{NamedProfile, Sidecar};
 use report::{Metadata, SourceFile, StepTiming, UNKNOWN, UnifiedProfile};
 use run::{Run, Settings};
 
-/// An earlier result that a run was read from.
+/// An earlier result from which a run was imported.
 pub(super) struct Imported {
     /// File that contains the document.
     pub(super) file: String,
@@ -13,14 +13,14 @@ pub(super) struct Imported {
     pub(super) profile: UnifiedProfile,
     /// Picture of the median step as text, if the document contains one.
     pub(super) median_step: Option<String>,
-    /// JSON with the trends of a lake. The profile then only names the file.
+    /// JSON with the trends of a lake. If there are trends, the profile only names the file.
     pub(super) trends: Option<Vec<u8>>,
 }
 
 impl Imported {
     /// Returns the document unchanged, so that exporting an import gives the same document. Only values from the user or a
-    /// sidecar are merged in, and the numbers that depend on them are recomputed. `run` contains the values and files of
-    /// the sidecar.
+    /// sidecar are merged in, and the numbers that depend on them are recomputed. `run` contains the sidecar's values
+    /// and files.
     pub(super) fn report(&self, run: &Run, settings: &Settings) -> UnifiedProfile {
         let mut profile = self.profile.copied();
         // The document's own model configuration takes precedence over the configuration in a sidecar file next to it.
@@ -61,7 +61,7 @@ impl Imported {
     }
 }
 
-/// Describes a run that only consists of the trends of a lake: no device ran, and `file` contains them.
+/// Describes a run that consists only of the trends of a lake: no device ran ops, and `file` contains the trends.
 pub(super) fn name_file_of_trends(named: &mut NamedProfile, file: SourceFile) {
     if named.trends.is_some() {
         let unknown = || UNKNOWN.to_owned();

@@ -1,4 +1,4 @@
-//! One file while it is read: each unpacked member goes to its own decoder, and the results are collected.
+//! Reads one file: passes each unpacked member to its own decoder, and collects the results.
 
 use base::{Error, Warning};
 use input::plan::{self, FileKind};
@@ -9,7 +9,7 @@ use trace::{RowBlock, SourceFormat, Trace};
 /// Result of a finished file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileResult {
-    /// Path of the file, as given.
+    /// Path of the file, as the caller passed it.
     pub path: String,
     /// Number of events read from the file.
     pub events: u64,
@@ -17,7 +17,7 @@ pub struct FileResult {
     pub members: Vec<MemberResult>,
     /// Warnings about lost or unusual data.
     pub warnings: Vec<Warning>,
-    /// Reason why nothing could be read from the file. `None` if the file contains a run or a model configuration, or is
+    /// Reason why the file gave no data. `None` if the file contains a run or a model configuration, or if it is
     /// ignored on purpose.
     pub error: Option<Error>,
 }
@@ -25,7 +25,7 @@ pub struct FileResult {
 /// Result of one member of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberResult {
-    /// Path of the member. In an archive it starts with the archive's path.
+    /// Path of the member. The path of a member of an archive starts with the archive's path.
     pub path: String,
     /// Kind of content.
     pub kind: FileKind,
@@ -33,7 +33,7 @@ pub struct MemberResult {
     pub events: u64,
     /// Reason why the member is not part of a run, as a sentence.
     pub ignored: Option<String>,
-    /// Error that prevented reading the member.
+    /// Error that made the member unreadable.
     pub error: Option<Error>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Member {
     pub(super) size_bytes: u64,
     pub(super) kind: FileKind,
     pub(super) content: Content,
-    /// Warnings about the member's bytes. Warnings about its events are in the trace.
+    /// Warnings about the member's bytes. Warnings about the member's events are in its trace.
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -59,9 +59,9 @@ pub(super) enum Content {
     MemoryProfile(Vec<u8>),
     /// Text of an out-of-memory error.
     MemoryError(String),
-    /// Left out by the caller, because another file of the same host is read instead.
+    /// Content that the caller did not read, because another file of the same host is read instead.
     NotRead,
-    /// Moved into a run.
+    /// Content that has been moved into a run.
     Taken,
 }
 
@@ -87,13 +87,13 @@ impl Member {
     }
 }
 
-/// State of one file.
+/// State of a file that is being read.
 pub(super) struct Intake {
     path: String,
     size: Option<u64>,
-    /// Stored bytes received so far.
+    /// Number of stored bytes that have been received.
     stored: u64,
-    /// Outlines of the file's own planes.
+    /// Outlines of the planes, if the file itself is an xplane.
     outlines: Vec<Outline>,
     open: Option<OpenMember>,
     members: Vec<Member>,
@@ -142,8 +142,8 @@ impl Intake {
         self.results.iter().map(|member| member.events).sum::<u64>().saturating_add(open)
     }
 
-    /// See [`super::Session::early_rows`]. This works only for the file itself, because an archive may contain several
-    /// hosts.
+    /// See [`super::Session::early_rows`]. Takes no events from members of an archive, because an archive may contain
+    /// several hosts.
     pub(super) fn early_rows(&mut self) -> Vec<RowBlock> {
         let open = self.open.as_mut().filter(|open| open.path == self.path);
         open.and_then(|open| open.decoder.as_mut().ok()).map(Decoder::take_final_rows).unwrap_or_default()

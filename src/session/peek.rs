@@ -4,8 +4,8 @@ use base::out_of_memory;
 use input::plan::FileKind;
 use input::{Format, Unpacked, Unpacker, sniff};
 
-/// Returns the kind of the file `path` that starts with `head`. 64 KiB of stored bytes are enough. This function inflates
-/// gzip.
+/// Returns the kind of the file at `path`. `head` contains the first stored bytes of the file. 64 KiB are enough. If
+/// the file is compressed with gzip, the function inflates `head`.
 ///
 /// `complete` is true if `head` contains the whole file.
 pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {

@@ -19,15 +19,15 @@ use trace::Platform;
 use super::Session;
 use super::hlo_programs::{HloProgram, ops};
 
-/// Maximum number of programs of a run that are compared. Most runs have one large program and many small programs.
+/// Maximum number of programs in a run that are compared. Most runs have one large program and many small programs.
 const MOST_PROGRAMS: usize = 8;
 
 /// Maximum number of instructions that are listed for one program.
 const MOST_INSTRUCTIONS: usize = 40;
 
 impl Session {
-    /// Returns the programs of a run with the most device time, or the largest programs if none was measured. Empty if there is
-    /// no such run, or if it is an imported result, which has no programs.
+    /// Returns the programs of a run that have the most device time, or the largest programs if no time was measured.
+    /// The list is empty if there is no such run, or if the run is an imported result, which has no programs.
     pub fn compared_programs(&mut self, run: u32, settings: &Settings) -> Vec<ComparedProgram> {
         let mut all = self.hlo_programs(run, settings).unwrap_or_default();
         all.retain(|program| program.stage.is_none());
@@ -59,13 +59,14 @@ impl Session {
     }
 }
 
-/// Compares the programs of a run with those of the baseline, most device time first. Programs without a partner are left out.
+/// Compares the programs of a run with the programs of the baseline. Programs with the most device time come first.
+/// Programs without a partner are left out.
 pub fn program_changes(baseline: &[ComparedProgram], run: &[ComparedProgram]) -> Vec<ProgramChange> {
     let [baseline, run] = [baseline, run].map(|programs| programs.iter().map(Side::of).collect::<Vec<_>>());
     pairs(&baseline, &run).into_iter().map(|(theirs, ours)| change(theirs, ours)).collect()
 }
 
-/// A program with the places and times of its instructions.
+/// A program with the times of its instructions.
 struct Side<'a> {
     program: &'a ComparedProgram,
     module: Module,
@@ -104,7 +105,6 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Returns the name without the number.
     fn module_name(&self) -> &str {
         self.program.name.split_once('(').map_or(&self.program.name, |(name, _)| name)
     }
@@ -138,7 +138,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Pairs the programs with the same module name: first programs with the same instructions, then the others in their order.
+/// Pairs programs that have the same module name. Programs with the same instructions are paired first, and then the
+/// other programs in order.
 fn pairs<'s, 'a>(baseline: &'s [Side<'a>], run: &'s [Side<'a>]) -> Vec<(&'s Side<'a>, &'s Side<'a>)> {
     let mut partners: Vec<Option<usize>> = vec![None; run.len()];
     for is_same in [true, false] {
@@ -172,7 +173,7 @@ fn change(theirs: &Side<'_>, ours: &Side<'_>) -> ProgramChange {
     }
 }
 
-/// An instruction that differs: its place in the baseline and in the run.
+/// An instruction that differs, as its indices in the baseline and in the run.
 #[derive(Clone, Copy)]
 enum Row<'d> {
     New(InstructionIndex),
@@ -181,7 +182,7 @@ enum Row<'d> {
 }
 
 impl Row<'_> {
-    /// Returns the indices in the baseline and in the run.
+    /// Returns the indices of the instruction in the baseline and in the run.
     fn places(self) -> [Option<InstructionIndex>; 2] {
         match self {
             Row::New(at) => [None, Some(at)],
@@ -258,7 +259,7 @@ pub fn pack_programs(programs: &[ComparedProgram]) -> Vec<u8> {
     packed
 }
 
-/// Unpacks programs. Empty if the bytes do not come from [`pack_programs`].
+/// Unpacks programs. The list is empty if the bytes do not come from [`pack_programs`].
 pub fn unpack_programs(packed: &[u8]) -> Vec<ComparedProgram> {
     let head = packed.iter().position(|byte| *byte == b'\n').unwrap_or_default();
     let (head, rest) = packed.split_at_checked(head).unwrap_or_default();

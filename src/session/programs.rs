@@ -1,4 +1,4 @@
-//! Compiled programs in separate files, as written by `--xla_dump_to`. These programs become a run without events.
+//! Reads compiled programs from separate files, as `--xla_dump_to` writes them. The programs form a run without events.
 //!
 //! ```text
 //! module_0004.jit_f.before_optimizations.txt                        an earlier stage: read when it is opened
@@ -19,14 +19,16 @@ use trace::{EarlierStage, HloProto, Trace};
 
 use super::intake::{Content, Member};
 
-/// Texts that belong to a program: their first bytes, and the suffix that their file names add to the name of the program.
+/// Text files that belong to a program: their first bytes, and the suffix that follows the program's name in their file
+/// names.
 const PARTS: [(&[u8], &str); 2] = [(b"BufferAssignment:", "-buffer-assignment"), (b"HloLiveRange", "-live-range")];
 
-/// Largest total size of earlier stages. A dump of every pass (`--xla_dump_hlo_pass_re`) contains hundreds of them.
+/// Maximum total size of the earlier stages that are kept. A dump of every pass (`--xla_dump_hlo_pass_re`) contains
+/// hundreds of stages.
 const MOST_STAGE_BYTES: usize = 128 << 20;
 
-/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. The last stage of each
-/// program represents it.
+/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. The last stage
+/// represents the program.
 pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) -> Trace {
     let mut found: Vec<Found> = Vec::new();
     // Buffer assignments and lifetimes by the name of their program.
@@ -115,14 +117,13 @@ pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) 
 
 /// A file that contains one program, at one stage of its compilation.
 struct Found {
-    /// Name of the file without suffixes.
     stem: String,
     heading: Heading,
     bytes: Vec<u8>,
 }
 
 impl Found {
-    /// Reads the identity of the `place`-th program.
+    /// Reads the identity of the program at position `place` in the folder.
     fn new(name: &str, bytes: Vec<u8>, place: usize) -> Found {
         let name = name.strip_suffix(".gz").unwrap_or(name);
         let suffixes = [".txt", ".hlo", ".hlo.pb", ".hlo_proto.pb", ".pb"];
@@ -131,7 +132,7 @@ impl Found {
         Found { stem: stem.unwrap_or(name).to_owned(), heading, bytes }
     }
 
-    /// Returns a program that consists only of the values of a buffer assignment.
+    /// Returns a program without instructions, which has only the values of a buffer assignment.
     fn of_values(stem: &str, assignment: &[u8], place: usize) -> Found {
         let module = stem.split('.').nth(1).unwrap_or(stem);
         let mut text = format!("HloModule {module}\n\nENTRY values {{\n");
@@ -155,8 +156,9 @@ impl Found {
         Found { stem: stem.to_owned(), heading, bytes }
     }
 
-    /// Returns the name of the stage: the part of the file's name after `module_0004.jit_f.`, or the whole name. XLA replaces
-    /// characters of the module's name in file names, so the name itself is not compared.
+    /// Returns the name of the stage. The name of the stage is the part of the file's name after `module_0004.jit_f.`,
+    /// or the whole file name if it has another form. The label is not derived from the module's name, because XLA
+    /// replaces some characters of that name in file names.
     fn label(&self) -> &str {
         let of_module = self.stem.strip_prefix("module_").and_then(|rest| rest.split_once('.'));
         of_module.and_then(|(_, rest)| rest.split_once('.')).map_or(&self.stem, |(_, stage)| stage)
@@ -173,7 +175,7 @@ impl Found {
     }
 }
 
-/// Identity of a program, known without decoding all of it.
+/// Identity of a program, which can be read without decoding the whole program.
 #[derive(Default)]
 struct Heading {
     module: String,
@@ -196,8 +198,9 @@ impl Heading {
         heading
     }
 
-    /// Reads `HloModule jit_f, ...`. Text has no id, so the id comes from the name of the file (`module_0004.jit_f`). If
-    /// the name has none, it is the position of the program in the folder.
+    /// Reads the identity from the first line of HLO text (`HloModule jit_f, ...`). HLO text contains no id, so the id
+    /// comes from the name of the file (`module_0004.jit_f`). If the name contains no id, the position of the program
+    /// in the folder is used.
     fn of_text(text: &[u8], file: &str, place: usize) -> Heading {
         let line = text.split(|&byte| byte == b'\n').next().map(String::from_utf8_lossy).unwrap_or_default();
         let name = line.trim_start_matches("HloModule").trim_start();

@@ -1,8 +1,8 @@
 //! Two synthetic runs, one of a GPU and one of a TPU.
 //!
-//! On the first call, browsers compile a WebAssembly function into slow code. Once the function has run often, they compile
-//! it into fast code. For this reason, a worker that waits for its first profile analyses these runs repeatedly and
-//! discards the results.
+//! On the first call, browsers compile a WebAssembly function into slow code. After the function has run often,
+//! browsers compile it into fast code. A worker that waits for its first profile therefore analyses these two runs
+//! repeatedly and discards the results.
 
 use super::Session;
 use super::runs::LoadedRun;
@@ -71,7 +71,7 @@ fn on_gpu(steps: i64) -> Trace {
 ///                     one layer
 /// ```
 ///
-/// Each step has ops with unique names, because some captures have a million different ops.
+/// Each step has ops whose names occur only in that step, because some captures have a million different ops.
 fn on_tpu(steps: i64) -> Trace {
     const OPS: [(&str, &str, &str); 4] = [
         ("fusion", "loop fusion", "fusion(bf16[8,128]{1,0} %p.1, f32[128]{0} %p.2), kind=kLoop"),

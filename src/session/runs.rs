@@ -1,4 +1,5 @@
-//! Turns finished files into runs: the plan decides which files belong together, then hosts are merged and reports are made.
+//! Turns finished files into runs. The plan decides which files belong to one run. The hosts of a run are then merged,
+//! and its report is made.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -20,10 +21,10 @@ use trace::{SourceFormat, StatValue, Trace, merge};
 /// Largest number of files that one warning names.
 const MOST_NAMED: usize = 10;
 
-/// A run, before its report is made.
+/// Summary of a run, which is available before the run's report is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
-    /// Index of the run, the argument of [`super::Session::report`].
+    /// Index of the run, which [`super::Session::report`] takes as its argument.
     pub index: u32,
     /// Name of the profile folder, or of the file if there is no such folder.
     pub name: String,
@@ -39,14 +40,14 @@ pub struct RunSummary {
 pub(super) struct LoadedRun {
     run: Run,
     imported: Option<Box<Imported>>,
-    /// Set on the first request.
+    /// Cached results, which are created by the first request.
     cache: Option<Box<dyn AnyCache>>,
 }
 
 /// Cached results of a run.
 #[derive(Default)]
 struct Cache {
-    /// Settings with which the results in the next two fields were computed.
+    /// Settings with which `examined` and `report` were computed.
     settings: Settings,
     /// Latest analysis of the events.
     examined: Option<Examined>,
@@ -59,8 +60,8 @@ struct Cache {
     memory: OnceCell<KeptMemory>,
 }
 
-/// Hides [`Cache`] behind a trait object, so that a program that never analyses runs (such as the page's reader) does not
-/// link the analysis code, and not even its destructors.
+/// Hides [`Cache`] behind a trait object. A program that never analyses runs, such as the page's reader, therefore
+/// links neither the analysis code nor its destructors.
 trait AnyCache: Send {
     fn cache(&mut self) -> &mut Cache;
 }
@@ -81,8 +82,8 @@ impl LoadedRun {
         self.imported.is_some()
     }
 
-    /// Returns the run as it was read, without changes that an analysis made to the events. Also returns the result from
-    /// which the run was imported, if any.
+    /// Returns the run as it was read, without changes that an analysis made to the events. If the run was imported
+    /// from an earlier result, also returns that result.
     pub(super) fn into_parts(self) -> (Run, Option<Box<Imported>>) {
         (self.run.as_read(), self.imported)
     }
@@ -111,8 +112,8 @@ impl LoadedRun {
         recorded.unwrap_or_else(|| metrics::captured_at(&self.run))
     }
 
-    /// Returns the parts of the run that pages and tables read, with these settings. This is the only place that
-    /// distinguishes imported runs. The results are cached until the settings change.
+    /// Returns the parts of the run from which pages and tables are made, analysed with these settings. Only this
+    /// function treats imported runs differently. The results of the analysis are cached until the settings change.
     pub(super) fn source(&mut self, settings: &Settings) -> Source<'_> {
         let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
         if cache.settings != *settings {
@@ -143,7 +144,8 @@ impl LoadedRun {
     }
 }
 
-/// Builds runs from all members that are not in a run yet. Keeps sidecars, because they also apply to later files.
+/// Builds runs from all members that do not belong to a run yet. Keeps sidecars, because they also apply to later
+/// files.
 pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     let unread = unread_memory(members);
     let plan = plan_members(members);
@@ -173,8 +175,8 @@ fn unread_memory(members: &[Member]) -> Option<Warning> {
     })
 }
 
-/// Links each file with a device memory profile to the previous such file. A run with a trace already has its own two
-/// profiles.
+/// Links each run that consists of a device memory profile to the previous such run. Skips runs with a trace, because
+/// such a run has its own two profiles.
 pub(super) fn link_heap_profiles<'r>(runs: impl IntoIterator<Item = &'r mut LoadedRun>) {
     let mut earlier = None;
     for run in runs {
@@ -208,8 +210,8 @@ fn plan_members(members: &[Member]) -> Plan {
     plan::plan(&candidates)
 }
 
-/// Builds one run from the traces of its hosts, or the runs of a document with earlier results. Empty if nothing could be
-/// read.
+/// Builds one run from the traces of its hosts, or the runs of a document with earlier results. The list is empty if no
+/// member could be read.
 fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     let mut run = Run { name: planned.name.clone(), ..Run::default() };
     let mut hosts = Vec::new();
@@ -261,8 +263,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     vec![LoadedRun::new(run, None)]
 }
 
-/// Adds the device memory profiles of a planned run, or the text of an error. The last profile is the run's own, and is
-/// compared with the first profile.
+/// Adds the device memory profiles of a planned run, or the text of an out-of-memory error. The last profile is treated
+/// as the run's own profile, and is compared with the first.
 fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
     let mut own_name = String::new();
     for &file in &planned.memory {
@@ -283,8 +285,8 @@ fn add_memory(members: &mut [Member], planned: &PlannedRun, run: &mut Run) {
 }
 
 /// Warns about hosts whose files end before the plane with the capture times. The profiler writes this plane last, and the
-/// other hosts of the run have it. Such a file is a complete message, so the file itself does not show that it was cut.
-/// Runs with one host are not checked, because older profilers do not write this plane.
+/// other hosts of the run have it. A file that ends between two planes is a complete message, so the file itself does
+/// not show that it was cut. Runs with one host are not checked, because older profilers do not write this plane.
 fn cut_between_planes(hosts: &[(String, Trace)], files: &[SourceFile]) -> Vec<Warning> {
     let is_whole = |trace: &Trace| trace.capture.start_unix_ns.is_some();
     let is_known_cut = |trace: &Trace| base::cut(&trace.warnings).is_some();
@@ -328,7 +330,7 @@ fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
 }
 
 /// Adds the samples of power and clocks to the trace of each host. Each xplane file contains the samples of its own process.
-/// The sidecar file contains the samples of one process, so it is used if there is only one host.
+/// The sidecar file contains the samples of only one process, so it is used only if the run has one host.
 fn add_samples(hosts: &mut [(String, Trace)], sidecar: &Sidecar) {
     let is_alone = hosts.len() == 1;
     for (_, trace) in hosts {

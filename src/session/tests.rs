@@ -24,7 +24,7 @@ fn add(session: &mut Session, path: &str, bytes: &[u8]) -> FileResult {
     session.finish(file)
 }
 
-/// Returns a session with the exported report of a run.
+/// Returns a session that has read the exported report of a run.
 fn imported() -> Session {
     let mut session = Session::new();
     add(&mut session, "h.xplane.pb", &xplane());
@@ -116,8 +116,8 @@ fn several_hosts_are_one_run() {
     assert_eq!(report.metadata.num_hosts, Some(2));
 }
 
-/// Both hosts start their capture and an op at the same instant. The clock of the second host is 7 s ahead, as the capture
-/// kit measured.
+/// Both hosts start their captures at the same instant, and both start an op at the same instant. The clock of the
+/// second host is 7 s ahead, as the capture kit measured.
 ///
 /// ```text
 /// s      12:00:00                12:00:07
@@ -162,7 +162,8 @@ fn hosts_with_compared_clocks_share_one_clock() {
     }
 }
 
-/// The file of the first host ends with the capture times. The files of the second host and of a separate run do not.
+/// The file of the first host ends with the capture times. The files of the second host and of a separate run end
+/// earlier.
 #[test]
 fn a_host_without_the_last_plane_is_cut() {
     let plane = |name: &str| {

@@ -1,4 +1,5 @@
-//! The examples in docs/budgets.md and docs/gate.md are valid, and the list of the JSON's fields is complete.
+//! Checks that the examples in docs/budgets.md and docs/gate.md are valid, and that budgets.md lists all fields of the
+//! JSON.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ const PAGE: &str = include_str!("../../docs/budgets.md");
 
 const GATE: &str = include_str!("../../docs/gate.md");
 
-/// Returns the code blocks in a language.
+/// Returns the code blocks of a page that are in a language.
 fn blocks(page: &'static str, language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
     page.split(fence.as_str()).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()

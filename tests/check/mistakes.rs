@@ -1,4 +1,4 @@
-//! Wrong budgets and arguments: exit status 2, nothing on standard output, and a helpful message.
+//! Wrong budgets and arguments cause exit status 2, no standard output, and a helpful message.
 
 use super::{check, stderr, stdout, two_traces};
 

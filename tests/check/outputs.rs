@@ -1,4 +1,4 @@
-//! Output files and their formats.
+//! Tests the output files of `crossprof check` and their formats.
 
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{check, stderr, stdout};
 use crate::support::samples;
 
-/// Requires this exit status for each rule on a profile.
+/// Requires that `check` returns the given exit status for each rule on a profile.
 fn expect(folder: &Path, arguments: &[&str], rules: &[(&str, i32)]) {
     for (rule, code) in rules {
         let output = check(folder, &[arguments, &["--limit", rule]].concat());

@@ -1,4 +1,4 @@
-//! Limits that hold or fail, on traces whose numbers are known by construction.
+//! Checks which limits hold and which fail, on traces whose numbers are known by construction.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Folders with several captures of one program. Each folder is one run, unless something contradicts that.
+//! Folders with several captures of one program. Each folder is one run, unless its captures show that they belong to
+//! different runs.
 
 use std::path::Path;
 
@@ -54,7 +55,7 @@ fn checkpoints_benchmarks_and_device_counts_stay_runs() {
     }
 }
 
-/// A job captures into the same file each time, and keeps the exported profiles.
+/// A CI job captures into the same file each time, and keeps the exported profiles.
 #[test]
 fn exported_profiles_of_one_path_are_called_by_their_own_files() {
     let folder = scratch("exported");

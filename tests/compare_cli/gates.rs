@@ -1,4 +1,4 @@
-//! `--fail-on`: the exit status for CI jobs.
+//! Tests `--fail-on`, which sets the exit status for CI jobs.
 
 use super::{MAIN, NEW, scratch, trace, two};
 use crate::support::cli::{crossprof, stderr};
@@ -38,7 +38,7 @@ fn groups_that_vary_fail_only_where_that_is_asked() {
     }
 }
 
-/// The summary of a pair in a pull request.
+/// A pull request shows the summary of a pair of runs.
 #[test]
 fn the_summary_of_a_pair_fits_one_screen() {
     let folder = two("screen");

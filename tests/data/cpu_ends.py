@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Computes when the ops of XLA's CPU backend end, from the raw events: `python cpu_ends.py` writes cpu_ends.json.
 
-For each profile it writes the busy time and active span of each device in picoseconds, and for each op (device, program, instruction)
-the number and total length of its events. An op ends at the first of: its marker, the first op that uses its result,
-the span of the executor directly before its marker, the end of the loop around it; but not before its event ends. A loop
-with a marker ends with the last op that it runs.
+For each profile, the script writes the busy time and the active span of each device in picoseconds. For each op (device, program,
+instruction), it writes the number and the total length of the op's events. An op ends at the earliest of these times: its marker,
+the first op that uses its result, the executor's span directly before its marker, and the end of the loop around it. An op never
+ends before its event ends. A loop with a marker ends with the last op that it runs.
 
-If the thread pool's tasks are recorded, it also checks that no task started by an op runs after the op's end, except
-the task that completed it and continued with other ops. Needs jax to read HLO.
+If the tasks of the thread pool are recorded, the script also checks that no task of an op runs after the op's end. The only
+exception is the task that completed the op and continued with other ops. Needs jax to read HLO.
 """
 import collections
 import gzip

@@ -1,11 +1,13 @@
-"""Records a run on JAX's CPU backend, removes its per-op events (JAX before 0.7 wrote none), and writes the truth about the rest.
+"""Records a run on JAX's CPU backend, removes the events of ops (JAX before 0.7 wrote none), and writes the truth about all other
+events.
 
     python host_only.py OUT
     python host_only.py OUT --truth
 
-writes OUT/host.trace.json.gz and OUT/truth.json; with --truth only the latter, for the existing file. A span inside another with the same name
-on its thread is part of the outer one. The truth comes only from the events. Self time is computed by a sweep over the starts
-and ends of a thread's events: between two of them, the time belongs to the running event that started last.
+writes OUT/host.trace.json.gz and OUT/truth.json; with --truth, it writes only truth.json, for the existing trace. If a span is
+inside another span with the same name on its thread, it is part of the outer span. The truth is computed only from the events. Self
+time is computed by a sweep over the starts and ends of a thread's events. Between two such times, the time belongs to the running
+event that started last.
 """
 
 import collections

@@ -3,8 +3,8 @@
 OUT/*.hlo.pb.gz     the HLO of each program with its buffer assignment, as --xla_dump_to writes it
 OUT/expected.json   compiled.memory_analysis() of each
 
-plain, remat and donate are a training step of a network with three layers: unchanged, with a recomputed forward pass
-(jax.checkpoint), and with donated parameters. constant contains an array, sort calls a comparison.
+plain, remat and donate are the same training step of a network with three layers: unchanged, with a recomputed forward pass
+(jax.checkpoint), and with donated parameters. constant contains an array, and sort calls a comparison.
 """
 import glob
 import gzip

@@ -1,12 +1,13 @@
-"""Compile programs on which a memory rule must fire, each with a similar one on which it must not: `python memory_findings.py OUT`.
+"""Compile programs on which a memory rule must fire, and for each of them a similar program on which it must not fire:
+`python memory_findings.py OUT`.
 
 OUT/*.hlo.pb.gz     the HLO of each program with its buffer assignment, as --xla_dump_to writes it
 OUT/expected.json   compiled.memory_analysis() of each
 
-A training step of a network with four blocks: train is unchanged, train_twice has twice the batch, remat recomputes the forward pass,
-donate donates the parameters, and unusable donates an argument that has the shape of no result. baked contains an array of 4 MiB, and
-given takes it as an argument. On eight devices, replicated has all parameters on each device, and sharded a part. The programs are
-only compiled and never run, so their shapes can be large.
+Five programs are a training step of a network with four blocks. train is unchanged, train_twice has twice the batch, remat
+recomputes the forward pass, donate donates the parameters, and unusable donates an argument whose shape no result has. baked
+contains an array of 4 MiB, and given takes it as an argument. On eight devices, replicated has all parameters on each device, and
+sharded has only a part of them on each device. The programs are only compiled and never run, so their shapes can be large.
 """
 import glob
 import gzip

@@ -37,13 +37,13 @@ test("a capture's memory is that of the command line", async ({ page, site, cli,
   const [program] = rows(cli, [path], "program-memory", ["--sort", "-peak_heap_bytes"]);
   assert.equal(await page.locator('[data-card="arguments"] .figure').getAttribute("data-exact").then((it) => it.replace(/\D/g, "")), String(program.parameter_bytes));
   const buffers = rows(cli, [path], "buffers");
-  assert.equal((await saved(page, "Alive at the peak, all programs")).length - 1, buffers.length);
+  assert.equal((await saved(page, "Buffers alive at the peak, all programs")).length - 1, buffers.length);
   const events = rows(cli, [path], "memory-timeline");
   assert.equal((await saved(page, "Every allocation and release")).length - 1, events.length);
   assert.ok(await fits(page), "the page scrolls sideways");
   assert.doesNotMatch(await page.locator(".blocks").innerText(), /NaN|undefined|Infinity/);
   // A click on a row opens its details. A worker renders them.
-  const table = page.locator('.table-box:has(h2:text-is("Alive at the peak, all programs"))');
+  const table = page.locator('.table-box:has(h2:text-is("Buffers alive at the peak, all programs"))');
   await table.locator("tbody tr:not(.pad)").first().click();
   await page.locator(".row-details h2").waitFor();
   assert.match(await page.locator(".row-details").innerText(), /Class/);
@@ -142,7 +142,7 @@ test("the text of an out-of-memory error opens by a drop and by pasting", async 
     await settled(page);
     assert.equal(await figure(page, "requested"), 8388608);
     const told = printed(cli, [path], "buffers", ["--format", "csv"]);
-    assert.deepEqual(await saved(page, "Alive at the peak, all programs"), told.trim().split("\r\n"));
+    assert.deepEqual(await saved(page, "Buffers alive at the peak, all programs"), told.trim().split("\r\n"));
     assert.match(told, /model.py:31.*8388608|8388608.*model.py:31/);
   };
   await open(page, site);

@@ -1,5 +1,5 @@
-//! Findings of whole runs: a gap that dominates, and advice for the framework of the run. The limits of each rule are tested next
-//! to the rule.
+//! Tests findings about a gap that dominates, and advice for the framework of the run. The limits of each rule are
+//! tested next to the rule.
 
 use crossprof::Settings;
 use crossprof::insight::examine;
@@ -9,7 +9,7 @@ use crossprof::trace::{Framework, Trace, TraceBuilder};
 
 use super::runs::{gpu_steps, host_bound, kernel};
 
-/// One gap of 20 ms among short gaps, on a GPU with unknown steps.
+/// A GPU with unknown steps has one gap of 20 ms among short gaps.
 #[test]
 fn a_gap_that_dominates_the_idle_time_is_reported_separately() {
     let mut b = TraceBuilder::new();
@@ -30,7 +30,7 @@ fn a_gap_that_dominates_the_idle_time_is_reported_separately() {
     assert!(profile.findings.iter().all(|it| it.view != Some(View::Steps)), "{:#?}", profile.findings);
 }
 
-/// Advice that users of another framework cannot follow is not given.
+/// A finding gives no advice that only users of another framework can follow.
 #[test]
 fn advice_fits_the_framework() {
     let input = || {

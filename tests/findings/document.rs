@@ -1,15 +1,15 @@
-//! docs/findings.md defines every rule. The document is made from `crates/insight/docs/introduction.md`, and from the
-//! doc comment and the record of each rule.
+//! docs/findings.md defines every rule. The test in this file makes the document from
+//! `crates/insight/docs/introduction.md`, and from the doc comment and the record of each rule.
 //!
-//! The introduction has marks such as `<!-- needs -->`, each with the name of a field of the records. A table of that field
-//! replaces the mark.
+//! The introduction contains marks such as `<!-- needs -->`. Each mark names a field of the rules' records. A table of
+//! that field replaces the mark.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crossprof::insight::{CHAPTERS, Needs, Rule, rules};
 
-/// Returns the folder of the crate with the rules.
+/// Returns the folder of the crate that contains the rules.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/insight")
 }
@@ -35,7 +35,7 @@ fn wholes(part: &'static Rule) -> impl Iterator<Item = &'static Rule> {
     rules().filter(move |whole| whole.parts.contains(&part))
 }
 
-/// Returns the sentences that the record of a rule implies. Empty if there are none.
+/// Returns the sentences that the record of a rule implies. Returns an empty text if the record implies none.
 fn relations(rule: &'static Rule) -> String {
     let cut = "[captures that were cut](#captures-that-were-cut)";
     let needs = match rule.needs {
@@ -137,7 +137,7 @@ fn the_document_has_the_text_of_every_rule() {
     assert!(current.contains("\n| `host_overhead` | `many_small_kernels`"), "tables are missing");
 }
 
-/// Each text has a line that names the finding, then the formula, the limits and the remedy.
+/// The text of each rule has a line that names the finding, and then the formula, the limits and the remedy.
 #[test]
 fn every_rule_has_a_summary_and_a_text() {
     for rule in rules() {

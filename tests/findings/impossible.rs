@@ -1,5 +1,5 @@
-//! Compares facts that the user gives about a run with the machine's capabilities. In each case, the limits are computed by
-//! hand.
+//! Tests the finding about facts that the user gives and that contradict the machine's capabilities. The limits in each
+//! case are computed by hand.
 
 use crossprof::insight::{Verdict, examine, verdict};
 use crossprof::report::{Finding, FindingSeverity, ModelConfig};
@@ -70,8 +70,8 @@ fn samples_count_as_one_token_and_unknowns_are_not_judged() {
     assert_eq!(of(ModelConfig { num_experts: Some(128), ..samples }), Verdict::Irrelevant);
 }
 
-/// There are 12 steps, 1 ms from start to start. The span of about 11.4 ms gives 570 us per step for 20 steps, and 114 us
-/// for 100 steps. Each kernel takes 400 us.
+/// The trace has 12 steps, with 1 ms from start to start. The span of about 11.4 ms gives 570 us per step for 20 steps,
+/// and 114 us for 100 steps. Each kernel takes 400 us.
 #[test]
 fn steps_are_no_shorter_than_a_kernel() {
     let of = |num_steps: Option<u64>| {

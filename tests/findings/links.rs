@@ -1,4 +1,4 @@
-//! Every link leads to an existing page, and its filter matches something on that page.
+//! The link of every finding must lead to an existing page, and the link's filter must match a row on that page.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crossprof::{Settings, TableName};
 
 use crate::support::{samples, xprof};
 
-/// Returns the table that a view's links filter. `None` for the overview, where lost data is listed among the warnings, and for
-/// memory, whose findings cover the whole page.
+/// Returns the table that a link to this view filters. Returns `None` for the overview, which lists lost data among the
+/// warnings, and for memory, because memory findings cover the whole page.
 fn table_of(view: View) -> Option<TableName> {
     Some(match view {
         View::Ops => TableName::Ops,
@@ -26,7 +26,7 @@ fn table_of(view: View) -> Option<TableName> {
     })
 }
 
-/// Follows the links of all findings of a profile. Returns their number.
+/// Follows the links of all findings of a profile, and returns the number of links.
 fn follow(path: &Path) -> usize {
     let mut session = xprof::open(path);
     let profile = session.report(0, &Settings::default()).unwrap();

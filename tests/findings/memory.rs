@@ -1,5 +1,5 @@
 //! Rules about memory, tested on programs that JAX compiled, on synthetic allocators and on device memory profiles. For
-//! each program, there is a similar program on which the rule must not fire.
+//! each program on which a rule fires, there is a similar program on which the rule must not fire.
 
 use crossprof::Settings;
 use crossprof::insight::{Verdict, examine, verdict};
@@ -29,7 +29,8 @@ fn compiled(name: &str) -> Trace {
     with_program(gunzip(&std::fs::read(path).unwrap()))
 }
 
-/// Returns a program with one tiled array of `f32[rows,lanes]`, in an allocation that is `free` bytes larger.
+/// Returns a program with one tiled array of type `f32[rows,lanes]`, whose allocation is `free` bytes larger than the
+/// array.
 fn tiled(rows: i64, lanes: i64, padded: i64, free: i64) -> Trace {
     let layout = message().int(1, 1).int(1, 0).message(6, message().int(1, 8).int(1, 128));
     let shape = message().int(2, 11).int(3, rows).int(3, lanes).message(5, layout);
@@ -48,7 +49,8 @@ fn allocator(limit: i64, in_use: i64, fragmentation: f64) -> Trace {
     allocating(limit, &[(in_use, fragmentation)])
 }
 
-/// Allocations of 1 GiB, each with the bytes in use and the fragmentation after it.
+/// Returns a trace with allocations of 1 GiB. `after` contains the bytes in use and the fragmentation after each
+/// allocation.
 fn allocating(limit: i64, after: &[(i64, f64)]) -> Trace {
     let mut b = TraceBuilder::new();
     b.trace_mut().framework = Framework::Jax;
@@ -236,7 +238,7 @@ fn replicated_work() {
     silent(on_two_devices(0, "partition-id"), "replicated_work");
 }
 
-/// Returns a device memory profile with one array of each size, each allocated on its own line of a program.
+/// Returns a device memory profile with one array of each size. A separate source line allocated each array.
 fn heap(lines: &[i64]) -> Vec<u8> {
     let texts = ["", "space", "bytes", "step", "/home/me/train.py"];
     let start = message().message(1, message().int(1, 1).int(2, 1)).message(1, message().int(1, 1).int(2, 2));

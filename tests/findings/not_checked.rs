@@ -1,4 +1,4 @@
-//! Rules that lack their input report this.
+//! A rule that lacks its input reports that it was not checked.
 
 use crossprof::WarningCode;
 use crossprof::insight::{Verdict, examine};
@@ -68,7 +68,8 @@ fn unchecked_rules_come_last_with_a_reason() {
     }
 }
 
-/// Two chips reduce together in steps of 1000 us. Chip 1's events end halfway, as in a truncated file.
+/// Returns a trace in which two chips run an all-reduce together in steps of 1000 us. Chip 1's events end halfway, as
+/// in a truncated file.
 fn two_chips(steps_of_second: i64, code: Option<WarningCode>) -> Trace {
     let mut b = TraceBuilder::new();
     for (chip, steps, work) in [(0, 12, 900), (1, steps_of_second, 600)] {

@@ -1,7 +1,6 @@
-//! Rules that fire on real profiles, in report order. No other rules may fire.
+//! Lists the rules that fire on real profiles, in the order of the report. No other rules may fire.
 //!
-//! Each list is justified by facts about the profile. Other programs, which share no code with this one, counted these
-//! facts.
+//! Facts about the profile justify each list. Scripts that share no code with crossprof counted these facts.
 
 use crossprof::Settings;
 

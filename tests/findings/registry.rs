@@ -1,5 +1,5 @@
-//! Rules and their source files: each rule is one record in a file with the rule's name, and other files refer to the rule
-//! by a path to that record.
+//! Checks that each rule is one record in a file with the rule's name, and that other files refer to the rule by a path
+//! to that record.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -48,8 +48,8 @@ fn every_rule_is_a_file_of_its_name() {
     assert_eq!(files, ids().into_iter().map(str::to_owned).collect());
 }
 
-/// A path to a missing record does not compile, but a text with a wrong id would. Ids that are also English words are
-/// skipped, because sentences contain them.
+/// Ids as text are forbidden, because a text with a wrong id compiles, whereas a path to a missing record does not. Ids
+/// that are also English words are skipped, because sentences contain them.
 #[test]
 fn rules_are_named_by_paths_to_their_records() {
     for (path, text) in sources("crates/insight/src") {
@@ -60,7 +60,8 @@ fn rules_are_named_by_paths_to_their_records() {
     }
 }
 
-/// A new rule changes only its own file and the list of rules. Other files name a rule only if they refer to it.
+/// A new rule changes only its own file and the list of rules. Any other file names the rule only if it refers to the
+/// rule.
 #[test]
 fn a_rule_without_relations_is_named_in_two_files() {
     let files: Vec<_> = ["crates", "src", "www/src"].into_iter().flat_map(sources).collect();

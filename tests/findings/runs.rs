@@ -1,4 +1,4 @@
-//! Runs for the tests: real runs, and synthetic runs from the trace builder.
+//! Provides runs for the tests of findings: real runs, and synthetic runs from the trace builder.
 
 use crossprof::UnifiedProfile;
 use crossprof::insight::{Verdict, examine, verdict};
@@ -6,7 +6,7 @@ use crossprof::report::{Finding, FindingSeverity};
 use crossprof::run::{Run, Settings};
 use crossprof::trace::{Trace, TraceBuilder};
 
-/// Returns the findings that fired, as `severity id`, in order.
+/// Returns `severity id` for each finding that fired, in order.
 pub(super) fn fired(profile: &UnifiedProfile) -> Vec<String> {
     let checked = profile.findings.iter().filter(|finding| finding.severity != FindingSeverity::NotChecked);
     checked.map(|finding| format!("{} {}", finding.severity.label(), finding.id)).collect()
@@ -19,7 +19,7 @@ pub(super) fn says(trace: Trace, id: &str) -> Verdict {
     verdict(&examined.context(&run), id).unwrap()
 }
 
-/// Returns the finding on a synthetic trace. Fails if the rule does not fire.
+/// Returns the finding of the rule `id` on a synthetic trace. Fails if the rule does not fire.
 pub(super) fn finding(trace: Trace, id: &str) -> Finding {
     match says(trace, id) {
         Verdict::Fires(finding) => *finding,
@@ -27,7 +27,8 @@ pub(super) fn finding(trace: Trace, id: &str) -> Finding {
     }
 }
 
-/// Builds a GPU trace with a step annotation every 1000 us. `each` adds the events of one step, given its start.
+/// Builds a GPU trace with a step annotation every 1000 us. `each` adds the events of one step, and receives the start
+/// of the step.
 pub(super) fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
@@ -38,7 +39,7 @@ pub(super) fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)
     b.build()
 }
 
-/// Adds a kernel on the compute stream. The host launches it at `launch`.
+/// Adds a kernel on the compute stream. The host launches the kernel at `launch`.
 pub(super) fn kernel(b: &mut TraceBuilder, name: &str, launch: i64, start: i64, duration: i64) {
     op(b, ("/device:GPU:0", "Stream #7(Compute)"), name, launch, start, duration);
 }
@@ -59,7 +60,8 @@ pub(super) fn op(
     b.event(device, name, start, duration).correlation(id);
 }
 
-/// Builds a TPU trace with a module run every 1000 us. `each` adds the ops of one run, given its start.
+/// Builds a TPU trace with a module run every 1000 us. `each` adds the ops of one run, and receives the start of the
+/// run.
 pub(super) fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
     let mut b = TraceBuilder::new();
     let modules = b.line("/device:TPU:0", "XLA Modules");
@@ -70,8 +72,8 @@ pub(super) fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)
     b.build()
 }
 
-/// Builds 12 steps of 1000 us in which one kernel runs for `busy` and the next one is launched at the start of the next
-/// step.
+/// Builds 12 steps of 1000 us. In each step, one kernel runs for `busy` us, and the next kernel is launched at the
+/// start of the next step.
 pub(super) fn host_bound(busy: i64) -> Trace {
     gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, busy))
 }

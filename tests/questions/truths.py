@@ -1,7 +1,7 @@
-"""Writes questions.json: questions about captures, each with the calls that answer it and its true answer.
+"""Writes questions.json, which contains questions about captures. Each question has the calls that answer it, and its true answer.
 
-The true answers share no code with crossprof. They are counted here from the raw events of trace JSONs and of xplanes (through
-``jax.profiler.ProfileData``), taken from the truth files of the fixtures, or known because this script made the capture.
+The true answers share no code with crossprof. This script counts them in the raw events of trace JSONs and of xplanes (through
+``jax.profiler.ProfileData``), takes them from the truth files of the fixtures, or knows them because it made the capture.
 
     python truths.py
 """

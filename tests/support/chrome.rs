@@ -1,4 +1,4 @@
-//! Writes Chrome traces like JAX: one line, args as strings, times in microseconds, and an empty event at the end.
+//! Writes Chrome traces in JAX's form: one line, args as strings, times in microseconds, and an empty event at the end.
 
 use std::fmt::Write;
 
@@ -51,7 +51,7 @@ impl ChromeTrace {
         self.text.push_str("},");
     }
 
-    /// Returns `mean` with a spread of `percent` to both sides, in whole nanoseconds.
+    /// Returns a random value in whole nanoseconds that differs from `mean_ps` by at most `percent`.
     pub(crate) fn jitter(&mut self, mean_ps: u64, percent: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

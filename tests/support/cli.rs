@@ -3,17 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Runs crossprof in `folder`.
 pub(crate) fn crossprof(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crossprof")).args(arguments).current_dir(folder).output().expect("the tool starts")
 }
 
-/// Returns the standard output of a process.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
 }
 
-/// Returns the standard error of a process.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,5 +1,5 @@
-//! A synthetic training run on 2 GPUs: 10 steps of kernels on a compute stream. Gradients are reduced on a second stream
-//! during the backward pass, and batches are copied in on a third.
+//! Writes a synthetic training run on 2 GPUs, with 10 steps of kernels on a compute stream. Gradients are reduced on a
+//! second stream during the backward pass, and batches are copied to the device on a third stream.
 //!
 //! ```text
 //! host       launch launch launch ...
@@ -18,11 +18,11 @@ const US: u64 = 1_000_000;
 /// Size of every batch.
 pub(crate) const BATCH_BYTES: u64 = 16_777_216;
 
-/// Known facts about the trace. Times are in picoseconds.
+/// Known facts about the trace, with times in picoseconds.
 #[derive(Default)]
 pub(crate) struct Truth {
     pub ops: u64,
-    /// Busy time of each device: the union over its streams.
+    /// Busy time of each device: the length of the union of the ops on its streams.
     pub busy: [u64; DEVICES],
     pub step_starts: Vec<u64>,
     pub h2d: u64,
@@ -43,8 +43,8 @@ const D2H: (u32, &str) = (15, "Stream #15(MemcpyD2H)");
 const NCCL: (u32, &str) = (22, "Stream #22(Compute)");
 
 impl Writer {
-    /// Launches `name` on `stream` from the host at `launch`. The kernel runs from `start` for `length`. Returns the end of
-    /// the kernel.
+    /// Adds a kernel on `stream`, which the host launches at `launch`. The kernel runs from `start` for `length`.
+    /// Returns the end of the kernel.
     fn launch(
         &mut self,
         device: usize,

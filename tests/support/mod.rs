@@ -25,7 +25,7 @@ pub(crate) fn open(path: &str, bytes: &[u8]) -> Session {
     session
 }
 
-/// Pushes one file in chunks of `chunk` bytes. Returns its result, and the reports of its runs.
+/// Pushes one file in chunks of `chunk` bytes. Returns the result of the file, and the reports of its runs.
 pub(crate) fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -36,7 +36,7 @@ pub(crate) fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResul
     (result, reports(&mut session))
 }
 
-/// Pushes one file at once. Returns its result, and the reports of its runs under these settings.
+/// Pushes one file as a single chunk. Returns the result of the file, and the reports of its runs under these settings.
 pub(crate) fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -45,7 +45,7 @@ pub(crate) fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileR
     (result, session.runs().iter().filter_map(|run| session.report(run.index, settings)).collect())
 }
 
-/// Pushes one file at once.
+/// Pushes one file as a single chunk.
 pub(crate) fn load(path: &str, bytes: &[u8]) -> (FileResult, Vec<UnifiedProfile>) {
     load_chunked(path, bytes, usize::MAX)
 }

@@ -8,7 +8,8 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Returns the folder of real profiles: `$CROSSPROF_TRACES`, or next to the repository. Tests that use it are marked
-/// `#[ignore = "reads real profiles"]`. Such tests run only if requested, and then fail without the profiles.
+/// `#[ignore = "reads real profiles"]`. Such tests run only if they are requested, and then fail if the profiles are
+/// missing.
 pub(crate) fn traces() -> PathBuf {
     let is_asked_for = std::env::args().any(|word| word == "--ignored" || word == "--include-ignored");
     assert!(is_asked_for, "a test of real profiles needs #[ignore = \"reads real profiles\"]");

@@ -12,7 +12,7 @@
 use super::chrome::ChromeTrace;
 
 const US: u64 = 1_000_000;
-/// The ops of each step, in order: name, length in microseconds.
+/// Name and length in microseconds of each op of a step, in order.
 const OPS: [(&str, u64); 8] = [
     ("gemm_f32", 100),
     ("gemm_fp16_x", 80),

@@ -1,5 +1,5 @@
-//! A synthetic training run on 4 TPU chips: 8 steps. Two steps compile (the second one again because the layout of its
-//! inputs changed, as often happens), and every fourth step waits for its batch.
+//! Writes a synthetic training run of 8 steps on 4 TPU chips. Two steps compile (the second one again because the
+//! layout of its inputs changed, as often happens), and every fourth step waits for its batch.
 //!
 //! ```text
 //! host   |train 0 ..compile..|train 1 ..compile..|train 2|train 3 (input stall)|train 4| ...
@@ -17,7 +17,7 @@ const LAYERS: usize = 6;
 const MS: u64 = 1_000_000_000;
 const US: u64 = 1_000_000;
 
-/// Known facts about the trace. Times are in picoseconds.
+/// Known facts about the trace, with times in picoseconds.
 #[derive(Default)]
 pub(crate) struct Truth {
     pub ops: u64,

@@ -1,4 +1,4 @@
-//! XProf's output for the real profiles, and crossprof's tables in the same form: rows by column id.
+//! Reads XProf's output for the real profiles, and converts crossprof's tables to the same form.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::samples;
 /// Maximum relative difference between two numbers that are treated as equal.
 pub(crate) const TOLERANCE: f64 = 1e-6;
 
-/// Stands for a number that crossprof does not have. This value is not equal to any number.
+/// Stands for a number that crossprof does not have. `ABSENT` is not equal to any number.
 pub(crate) const ABSENT: f64 = f64::NAN;
 
-/// A row by column id.
+/// A row of a table, as values by column id.
 pub(crate) type Row = BTreeMap<String, Value>;
 
 /// Returns the folders below the real profiles that contain XProf's output of `tool`.
@@ -25,7 +25,7 @@ pub(crate) fn folders(tool: &str) -> Vec<String> {
     outputs.iter().filter_map(folder).collect()
 }
 
-/// Returns settings that measure everything the devices did, as XProf does.
+/// Returns settings that measure all work of the devices, as XProf does.
 pub(crate) fn active() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }
@@ -82,7 +82,7 @@ pub(crate) fn ours(session: &mut Session, settings: &Settings, name: TableName) 
     table.rows.iter().map(row).collect()
 }
 
-/// Returns a number of a row, or 0 if there is none. XProf writes large numbers as text.
+/// Returns the number in a column of a row, or 0 if there is no number. XProf writes large numbers as text.
 pub(crate) fn number(row: &Row, key: &str) -> f64 {
     number_of(row.get(key).unwrap_or_else(|| panic!("no column {key}")))
 }
@@ -92,7 +92,7 @@ pub(crate) fn number_of(value: &Value) -> f64 {
     value.as_f64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0.0)
 }
 
-/// Returns a text of a row. Empty if there is none.
+/// Returns the text in column `key` of a row. Returns an empty text if the value is no text.
 pub(crate) fn text<'r>(row: &'r Row, key: &str) -> &'r str {
     row.get(key).unwrap_or_else(|| panic!("no column {key}")).as_str().unwrap_or("")
 }
@@ -123,7 +123,8 @@ pub(crate) fn overlaps(theirs: f64, ours: f64) -> bool {
     within(theirs, ours, 2e-3)
 }
 
-/// Result of a comparison: equal values, and values that differ for a documented reason. Both are printed at the end.
+/// Result of a comparison: equal values, and values that differ for a documented reason. The test prints both at the
+/// end.
 #[derive(Default)]
 pub(crate) struct Comparison {
     name: String,
@@ -135,13 +136,13 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Starts a comparison. Its name consists, for example, of a folder and a tool.
+    /// Starts a comparison. Creates a comparison. The name consists, for example, of a folder and a tool.
     pub(crate) fn new(name: impl Into<String>) -> Comparison {
         Comparison { name: name.into(), ..Comparison::default() }
     }
 
-    /// Compares two numbers: XProf's number (or that of the better input) and ours. The two must be equal, or differ
-    /// for the first reason that applies. Anything else is a failure.
+    /// Compares XProf's number (or the number from the better input) with our number. The two numbers must be equal, or
+    /// differ for the first reason that applies. Any other difference is a failure.
     #[track_caller]
     pub(crate) fn number(&mut self, what: &str, theirs: f64, ours: f64, reasons: &[(&'static str, bool)]) {
         let print = |value: f64| if value.is_nan() { "absent".to_owned() } else { value.to_string() };
@@ -176,7 +177,7 @@ impl Comparison {
         self.on_purpose.len()
     }
 
-    /// Prints how many numbers were compared, then each reason with the differences it explains.
+    /// Prints how many numbers were compared, and then each reason with the differences that it explains.
     pub(crate) fn print(&self) {
         let Comparison { name, rows, equal, on_purpose } = self;
         println!("{name}: {rows} rows, {equal} values equal, {} differ on purpose", on_purpose.len());

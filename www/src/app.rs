@@ -1,4 +1,4 @@
-//! The application: the frame around the views, and the choice of the view from the URL.
+//! The application, which draws the frame around the views and chooses the view that the URL names.
 
 use leptos::prelude::*;
 
@@ -72,7 +72,7 @@ pub fn App() -> impl IntoView {
     }
 }
 
-/// Renders the view of a run below its header. The header stays in place when the view changes.
+/// Renders the header of a run, and below it the current view. The header stays in place when the view changes.
 fn page(state: State, run: Run) -> AnyView {
     let view = Memo::new(move |_| state.view());
     let header = run.clone();
@@ -81,7 +81,6 @@ fn page(state: State, run: Run) -> AnyView {
     view! { <div class=class><RunHeader run=header />{live(body)}</div> }.into_any()
 }
 
-/// Renders one view of a run.
 fn body(view: View, run: Run) -> AnyView {
     match view {
         View::OVERVIEW => view! { <Overview run=run /> }.into_any(),

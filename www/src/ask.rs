@@ -28,7 +28,7 @@ use crate::{second_analyst, teams};
 /// Callback that receives the response, or an error as a sentence for the user.
 pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 
-/// Requests a page, and cancels all earlier page requests, including those for other runs.
+/// Requests a page, and cancels all earlier page requests, including the requests for other runs.
 pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel(Place::View);
     // For an imported report, the analyst also has the memory numbers.
@@ -46,7 +46,7 @@ pub fn table(run: &Run, table: &TableBlock, query: Query, format: TextFormat, he
     ask(run.load, To::of(run, name.is_of_memory()), request, None, &[], heard);
 }
 
-/// Requests the details of a table row. `index` counts only the rows that pass the filter.
+/// Requests the details of a table row. `index` is the row's index among the rows that pass the filter.
 pub fn row(run: &Run, table: &TableBlock, query: Query, index: u32, heard: Heard<Page>) {
     let (name, variant) = (table.table, table.variant.clone());
     let request = RowRequest { run: run.index, name, variant, query, index };
@@ -76,7 +76,7 @@ pub fn document(run: &Run, subjects: Subjects, profiles: &[JsValue], form: Form,
     ask(run.load, To::Second(None), DocumentRequest { subjects, form }, None, profiles, heard);
 }
 
-/// Requests the picture of a run's median step as text. The text is empty if there is no such step.
+/// Requests the picture of a run's median step as SVG text. The text is empty if the run has no such picture.
 pub fn median_step(run: &Run, heard: Heard<Document>) {
     ask(run.load, To::Analyst, MedianStepRequest { run: run.index }, None, &[], heard);
 }
@@ -89,13 +89,15 @@ where
     ask(run.load, To::Analyst, request, None, &[], heard);
 }
 
-/// Colours a run's timeline by the time that its ops gained or lost. `changes` is the document [`Form::Changes`].
+/// Colours the ops in a run's timeline by the time that they gained or lost. `changes` must be a document of the form
+/// [`Form::Changes`].
 pub fn colour(run: &Run, changes: JsValue, heard: Heard<()>) {
     ask(run.load, To::Analyst, ColourRequest { run: run.index }, None, &[changes], heard);
 }
 
-/// Prepares the timeline of a run in small parts, so that other requests can be handled in between. Then starts the second
-/// analyst with the run's memory records. `run` is the run's index within the load.
+/// Prepares the timeline of a run in small parts, so that other requests can be handled in between. When the timeline
+/// is ready, starts the second analyst, and sends it the run's memory records. `run` is the run's index within the
+/// load.
 pub fn prepare(load: u32, run: u32) {
     let heard = move |left: Result<Left, String>| match left {
         Ok(Left::Part) => prepare(load, run),
@@ -133,7 +135,7 @@ pub fn report(load: u32, run: u32, settings: Settings, heard: Heard<RunReport>) 
     ask(load, To::Analyst, request, Some(Place::Report(run)), &[], heard);
 }
 
-/// The worker of a load that receives a request.
+/// The worker to which a request is sent.
 #[derive(Clone, Copy)]
 enum To {
     Analyst,

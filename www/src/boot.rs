@@ -1,5 +1,5 @@
-//! Fetches all files that the page needs while it loads: the code of the workers, the examples and the schema. After that,
-//! the page requests nothing, as the counter in the footer shows.
+//! Fetches all files that the page needs while it loads: the code of the workers, the examples and the schema. After
+//! that, the page sends no more requests. The counter in the footer shows the number of requests.
 
 use std::cell::RefCell;
 
@@ -10,7 +10,8 @@ use web_sys::{Blob, BlobPropertyBag, Response, Url, Worker, WorkerOptions, Worke
 
 use crate::protocol::BUILD_ID;
 
-/// Appended to the worker's script: starts the program with the module that the first message contains.
+/// Code appended to the worker's script. This code starts the program with the WebAssembly module that the first
+/// message contains.
 const START: &str = "\nself.addEventListener(\"message\", ({ data }) => initSync({ module: data }), { once: true });\n";
 
 /// Path of the JSON Schema of the unified profile, relative to the page.
@@ -46,7 +47,7 @@ pub const EXAMPLES: [Example; 3] = [
     },
 ];
 
-/// A program that runs in a worker.
+/// A WebAssembly program that runs in a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Inspects, unpacks and decodes files.
@@ -58,12 +59,12 @@ pub enum Program {
 }
 
 thread_local! {
-    /// Promises of the workers' code: the URL of the script and the compiled module.
+    /// For each program, a promise of its code: the URL of the script and the compiled module.
     static CODE: RefCell<[Option<Promise>; 3]> = const { RefCell::new([const { None }; 3]) };
     static KEPT: RefCell<Vec<(String, Promise)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Fetches all files. Returns when each file has been fetched or has failed.
+/// Fetches all files, and returns when every fetch has succeeded or failed.
 pub async fn prefetch() {
     let code = [Program::Reader, Program::Analyst].map(code);
     let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
@@ -89,7 +90,7 @@ fn files_of(program: Program) -> [String; 2] {
     [format!("{name}.js?build={BUILD_ID}"), format!("{name}_bg.wasm?build={BUILD_ID}")]
 }
 
-/// Returns the code of a program. The first call fetches and compiles the code.
+/// Returns a promise of a program's code. The first call fetches and compiles the code.
 fn code(program: Program) -> Promise {
     CODE.with_borrow_mut(|code| {
         code[program as usize].get_or_insert_with(|| future_to_promise(fetch_code(program))).clone()
@@ -107,7 +108,7 @@ pub async fn worker(program: Program) -> Result<Worker, JsValue> {
     Ok(worker)
 }
 
-/// Returns the content of a file next to the page. Each file is fetched only once.
+/// Returns the content of a file in the page's folder. Each file is fetched only once.
 pub async fn kept(file: &'static str) -> Result<Blob, JsValue> {
     Ok(JsFuture::from(kept_promise(file)).await?.unchecked_into())
 }

@@ -10,7 +10,7 @@ use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, HtmlElement, Storage, Ur
 
 use crate::route::Route;
 
-/// Returns the fragment of the page's URL, including the `#`.
+/// Returns the fragment of the page's URL, with its `#`.
 pub fn hash() -> String {
     window().location().hash().unwrap_or_default()
 }
@@ -65,7 +65,8 @@ fn try_download(name: &str, blob: &Blob) -> Result<(), JsValue> {
     Ok(())
 }
 
-/// Converts the name of a run to a safe file name: letters, digits, `-`, `_` and `.`, at most 80 characters.
+/// Converts the name of a run to a safe file name. The file name consists of at most 80 letters, digits, `-`, `_` and
+/// `.`.
 pub fn file_stem(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     let stem: String = name.chars().take(80).map(safe).collect();
@@ -73,7 +74,7 @@ pub fn file_stem(name: &str) -> String {
     if stem.is_empty() { "profile".to_owned() } else { stem.to_owned() }
 }
 
-/// Copies text to the clipboard. The browser may refuse.
+/// Copies text to the clipboard. The browser may refuse access to the clipboard.
 pub fn copy(text: &str) -> JsFuture {
     window().navigator().clipboard().write_text(text).into()
 }
@@ -83,7 +84,7 @@ pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(key).ok()?
 }
 
-/// Stores a value for later visits. A private window may refuse to store it, but that is harmless.
+/// Stores a value for later visits. A private window may refuse to store the value, but the page then still works.
 pub fn remember(key: &str, value: &str) {
     if let Some(storage) = storage() {
         let _ = storage.set_item(key, value);
@@ -94,8 +95,8 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok()?
 }
 
-/// Stores the file name of a run while the tab is open. After a reload the run is lost, but the page can name the file that the
-/// user must open again.
+/// Stores the file name of a run while the tab is open. After a reload, the page has lost the run, but can name the
+/// file that the user must open again.
 pub fn keep(run: u32, file: &str) {
     if let Ok(Some(storage)) = window().session_storage() {
         let _ = storage.set_item(&run.to_string(), file);
@@ -107,7 +108,7 @@ pub fn kept(run: u32) -> Option<String> {
     window().session_storage().ok()??.get_item(&run.to_string()).ok()?
 }
 
-/// Marks the page as fully loaded: it fetches nothing more. The browser tests wait for this mark.
+/// Marks the page as fully loaded. From then on, the page fetches no files. The browser tests wait for this mark.
 pub fn mark_ready() {
     if let Some(body) = document().body() {
         // Fails only for a malformed attribute name.
@@ -129,17 +130,17 @@ pub fn selects_text() -> bool {
 }
 
 thread_local! {
-    /// Element that had the focus before a dialog opened.
+    /// Element that had the focus before the dialog was opened.
     static BEFORE: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
 }
 
-/// Moves the focus into a dialog after the next frame has drawn it.
+/// Moves the focus into a dialog as soon as the browser has drawn the dialog.
 pub fn enter(selector: &'static str) {
     BEFORE.set(document().active_element().and_then(|element| element.dyn_into().ok()));
     request_animation_frame(move || focus(selector));
 }
 
-/// Returns the focus to the element that had it before the dialog opened.
+/// Moves the focus back to the element that had the focus before the dialog was opened.
 pub fn leave() {
     if let Some(element) = BEFORE.take() {
         // An element that is no longer on the page cannot take the focus.
@@ -172,8 +173,8 @@ pub fn attributes(selector: &str, name: &str) -> Vec<String> {
     all.map(|element| element.get_attribute(name).unwrap_or_default()).collect()
 }
 
-/// Finds the element with index `at` among those that match `selector`, and clicks the first match of `button` inside
-/// it.
+/// Among the elements that match `selector`, finds the element with index `at`. Inside that element, clicks the first
+/// match of `button`.
 pub fn press(selector: &str, at: usize, button: &str) {
     let found = nth(selector, at as u32).and_then(|element| element.query_selector(button).ok().flatten());
     if let Some(button) = found {

@@ -27,14 +27,14 @@ use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
 use crate::{ask, browser, second_analyst};
 
-/// Delay before the timeline of a run is prepared. By then, the first view is ready.
+/// Delay before the timeline of a run is prepared. After this delay, the first view is ready.
 const REST: Duration = Duration::from_secs(1);
 
 const REPEATED: &str = "Not read, because another file of this host contains these events and more.";
 
-/// Loads files that belong together. Runs appear in the state as soon as they are analysed. Files in `left_out` are
-/// skipped, because another file of the same host is read. If that file contains no profile, the skipped files are read
-/// after all.
+/// Starts to load files that belong to one run or archive. Runs appear in the state as soon as they are analysed. Files
+/// in `left_out` are skipped, because another file of the same host is read. If that file contains no profile, the
+/// skipped files are read after all.
 pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     let read = sources.iter().map(|source| row(&source.entry, Phase::Waiting));
     let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
@@ -53,7 +53,7 @@ pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     id
 }
 
-/// Creates the list row of a file.
+/// Creates the row that shows a file in the list of loads.
 pub fn row(entry: &FileEntry, phase: Phase) -> FileRow {
     FileRow {
         path: entry.path.clone(),
@@ -64,7 +64,7 @@ pub fn row(entry: &FileEntry, phase: Phase) -> FileRow {
     }
 }
 
-/// Adds a load to the list. `busy` is false if none of its files will be read.
+/// Adds a load to the list of loads. `busy` is false if none of the load's files will be read.
 pub fn add(state: State, rows: Vec<FileRow>, busy: bool) -> u32 {
     let id = state.loads.with_untracked(|loads| loads.iter().map(|load| load.id).max().unwrap_or(0) + 1);
     let load = Load { id, files: RwSignal::new(rows), busy: RwSignal::new(busy) };
@@ -72,7 +72,8 @@ pub fn add(state: State, rows: Vec<FileRow>, busy: bool) -> u32 {
     id
 }
 
-/// Cancels a load and stops its workers at once. Finished runs stay, but cannot be analysed again.
+/// Cancels a load and stops its workers at once. Runs that were already analysed stay open, but cannot be analysed with
+/// other settings.
 pub fn cancel(state: State, id: u32) {
     if let Some(load) = state.load(id) {
         // Set before the workers end, so that their end is not reported as a failure.
@@ -97,7 +98,7 @@ pub fn close(state: State, run: &Run) {
     browser::go(&Route::default());
 }
 
-/// Removes a finished load from the list.
+/// Removes a finished load from the list of loads.
 pub fn forget(state: State, id: u32) {
     state.loads.update(|loads| loads.retain(|load| load.id != id));
     teams::end(id);
@@ -140,7 +141,7 @@ async fn connect(program: Program) -> Result<Connection, NoWorker> {
     pool::take(program).await.map(Connection::new)
 }
 
-/// Connects the workers of a team and assigns their files.
+/// Connects the workers of a team, and tells them which files to read.
 fn instruct(state: State, load: u32, team: &Team) {
     let Some([unpacker, decoder]) = &team.readers else { return };
     let entries = |sources: &[Source]| sources.iter().map(|source| source.entry.clone()).collect::<Vec<_>>();
@@ -164,9 +165,9 @@ fn instruct(state: State, load: u32, team: &Team) {
     unpacker.work(unpack, &[blobs.into()], &Array::new(), move |progress| unpacked(state, load, progress), done);
 }
 
-/// Determines the kind of each file from its first bytes, and groups files that are read together. A worker does this, so
-/// that the page stays responsive and needs no code for unpacking. If the worker fails, each file becomes its own load, and
-/// that load reports the error.
+/// Determines the kind of each file from its first bytes, and groups files that are read together. This work runs in a
+/// worker, so that the page stays responsive and needs no code for unpacking. If that worker fails, each file becomes a
+/// separate load, which reports the error.
 pub async fn look_at(paths: &[String], blobs: &[web_sys::Blob]) -> Looked {
     let alone = || {
         let loads = (0..paths.len()).map(|index| (vec![index], Vec::new())).collect();
@@ -184,7 +185,7 @@ async fn look(paths: Vec<String>, blobs: Array) -> Option<Looked> {
     looked.await.ok()?.ok()
 }
 
-/// Reads a run's file again to get all arguments of one event. A worker does this.
+/// Lets a worker read a run's file again, and returns all arguments of one event.
 pub async fn arguments(run: &Run, (member, event): (String, u32)) -> Result<Grid, String> {
     let source = teams::source(run.load, &member).ok_or(teams::ENDED)?;
     let reader = connect(Program::Reader).await.map_err(NoWorker::reason)?;
@@ -304,8 +305,9 @@ fn show_first(state: State, load: u32, index: u32) {
     }
 }
 
-/// Handles a load without a run to show. If this load should have been shown first, shows the last run from the same drop
-/// instead. Never shows runs from earlier drops, because they would hide the reason why the new files were not read.
+/// Handles the end of a load that has no run to show. If this load should have been shown first, shows the last run
+/// from the same drop instead. Never shows runs from earlier drops, because such a run would hide the reason why the
+/// new files were not read.
 fn others_lead(state: State, load: u32) {
     let Some(leading) = state.leading.get_value().filter(|leading| leading.newest == load) else { return };
     state.leading.set_value(None);
@@ -314,7 +316,7 @@ fn others_lead(state: State, load: u32) {
     last.into_iter().for_each(|(load, index)| show_first(state, load, index));
 }
 
-/// Loads files that were left out at first.
+/// Loads files that an earlier load left out.
 fn wanted(state: State, load: u32, paths: &[String]) {
     let sources: Vec<Source> =
         teams::left_out(load).into_iter().filter(|source| paths.contains(&source.entry.path)).collect();
@@ -323,7 +325,7 @@ fn wanted(state: State, load: u32, paths: &[String]) {
     }
 }
 
-/// Marks a load as finished successfully.
+/// Marks a load as complete.
 fn end(state: State, load: u32) {
     let Some(load) = state.load(load) else { return };
     load.busy.set(false);

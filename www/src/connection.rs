@@ -1,4 +1,5 @@
-//! Connection of the page to a worker: sends requests and passes each result to the callback of its request.
+//! The page's connection to a worker. The connection sends requests, and passes each result to the callback of the
+//! request.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -25,7 +26,7 @@ pub struct Connection {
     _on_error: Closure<dyn FnMut(Event)>,
 }
 
-/// The previous and the next worker of the same load. The page forwards messages to them.
+/// The previous and the next worker of the same load. The page forwards messages to these two workers.
 #[derive(Default)]
 struct Neighbours {
     before: OnceCell<Worker>,
@@ -35,7 +36,7 @@ struct Neighbours {
 /// Callback for the results of one request.
 pub type Waiter = Rc<dyn Fn(Heard)>;
 
-/// A result of a request.
+/// A result that the worker sends for a request.
 pub enum Heard {
     /// Progress of the request.
     Progress(JsValue),
@@ -45,7 +46,7 @@ pub enum Heard {
     Error(String),
 }
 
-/// Creates the callback of a pending request. `progress` returns false for a message that it cannot read.
+/// Creates the callback of a pending request. `progress` returns false if it cannot read a message.
 pub fn waiter<Q: Request>(
     progress: impl Fn(JsValue) -> bool + 'static,
     heard: impl FnOnce(Result<Q::Response, String>) + 'static,
@@ -98,8 +99,8 @@ impl Connection {
         Connection { worker, pending, neighbours, _on_message: on_message, _on_error: on_error }
     }
 
-    /// Sets the worker that follows this one. The page then forwards messages between the two. Must be called at most
-    /// once.
+    /// Sets the worker that receives the data of this worker. The page then forwards messages between the two workers.
+    /// Must be called at most once.
     pub fn join(&self, behind: &Connection) {
         let _ = self.neighbours.behind.set(behind.worker.clone());
         let _ = behind.neighbours.before.set(self.worker.clone());
@@ -119,8 +120,8 @@ impl Connection {
         self.follow(request, place, attachments, &attachments.iter().collect(), |_: JsValue| true, heard);
     }
 
-    /// Sends a request and reports its progress. Only the attachments in `transferred` are transferred. The others are
-    /// copied.
+    /// Sends a request and reports its progress. Transfers the attachments in `transferred`, and copies all other
+    /// attachments.
     pub fn work<Q: Request>(
         &self,
         request: Q,
@@ -177,7 +178,7 @@ impl Connection {
         }
     }
 
-    /// Cancels the request for a place.
+    /// Cancels the pending request for a place on the page.
     pub fn cancel(&self, place: Place) {
         let id = self.pending.borrow_mut().cancel(place);
         if let Some(id) = id {

@@ -18,11 +18,12 @@ use crate::teams::Source;
 pub struct PickedFile {
     /// Path of the file, including folders.
     pub path: String,
-    /// Content of the file, by reference.
+    /// Reference to the content of the file.
     pub blob: Blob,
 }
 
-/// Returns the entries of a drop. Call it inside the event handler, because the browser clears the list afterwards.
+/// Returns the entries of a drop. Callers must call this function inside the event handler, because the browser clears
+/// `transfer` afterwards.
 pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
     let items = transfer.items();
     (0..items.length())
@@ -32,7 +33,7 @@ pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
         .collect()
 }
 
-/// Returns all files of these entries, including those in folders, sorted by path.
+/// Returns all files of these entries, sorted by path. Files in folders are included.
 pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
     let mut sources = Vec::new();
     let mut open = entries;
@@ -55,7 +56,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
     sources
 }
 
-/// Returns the files of a file picker. If the user picked a folder, each path includes it.
+/// Returns the files of a file picker. If the user picked a folder, each path begins with the name of that folder.
 pub fn picked(list: &FileList) -> Vec<PickedFile> {
     let files = (0..list.length()).filter_map(|index| list.get(index));
     let mut sources: Vec<PickedFile> = files
@@ -69,7 +70,7 @@ pub fn picked(list: &FileList) -> Vec<PickedFile> {
     sources
 }
 
-/// Reads the next entries of a folder. Browsers return at most 100 entries at a time, and none at the end.
+/// Reads the next entries of a folder. Browsers return at most 100 entries at a time, and an empty list at the end.
 async fn read_entries(reader: &FileSystemDirectoryReader) -> Result<Vec<FileSystemEntry>, JsValue> {
     let promise = promise(|found, failed| reader.read_entries_with_callback_and_callback(found, failed));
     let entries = Array::from(&JsFuture::from(promise).await?);

@@ -15,11 +15,11 @@ use crate::{browser, client, theme};
 pub enum Action {
     /// Shows a view of the run.
     View(View),
-    /// Moves this many runs forward (negative: back).
+    /// Shows the run that is this many places further down the rail, or further up if the number is negative.
     Run(i32),
     /// Focuses the filter of the table.
     Filter,
-    /// Closes an open dialog or menu. If none is open, clears the filter.
+    /// Closes an open dialog or menu. If nothing is open, clears the filter.
     Clear,
     /// Switches between the light and the dark theme.
     Theme,
@@ -45,7 +45,7 @@ pub enum Action {
     Press(Press),
 }
 
-/// A button of a table or figure, for example the button that saves it or shows it as a table.
+/// A button of a table or figure, for example the button that saves the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Press {
     /// Selector of the element that contains the button.
@@ -100,7 +100,7 @@ pub fn listen(state: State) {
     });
 }
 
-/// Performs an action. Returns false if there was nothing to do.
+/// Performs an action. Returns false if the action had no effect.
 pub fn act(state: State, action: Action) -> bool {
     match action {
         Action::View(view) => {

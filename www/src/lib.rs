@@ -1,7 +1,7 @@
 //! The web page of crossprof. This crate contains all code that uses the browser, and no analysis.
 //!
-//! Components render plain values. The parts without browser access (`route`, `model`, `table`, `plot`, the key map
-//! and the pending requests) have native unit tests. Browser tests cover the rest.
+//! Components render plain values. The parts without browser access (`route`, `model`, `table`, `plot`, the key map and
+//! the pending requests) have native unit tests. Browser tests cover all other code.
 
 pub mod app;
 pub mod ask;

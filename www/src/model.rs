@@ -1,4 +1,4 @@
-//! Fields of the model form, and functions that parse and set their values. Does not access the browser.
+//! Fields of the model form, and functions that parse and set their values. This module does not access the browser.
 
 use crossprof::report::ModelConfig;
 use crossprof::session::Preset;
@@ -18,9 +18,9 @@ pub struct FormField {
 /// Sections of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Batch size and sequence length. Rates are computed from them.
+    /// Batch size and sequence length. Rates are computed from these two numbers.
     Batch,
-    /// Dimensions. The parameter count is computed from them.
+    /// Dimensions. The parameter count is computed from the dimensions.
     Dimensions,
     /// Parameter counts that the user enters.
     Parameters,
@@ -94,7 +94,7 @@ impl Flag {
     }
 }
 
-/// Error: the text is not an integer.
+/// Error for text that is not an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotANumber;
 
@@ -120,10 +120,10 @@ pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
 /// Maximum power or price. Larger values could make sums and ratios infinite.
 const MOST_AMOUNT: f64 = 1e12;
 
-/// Describes what [`amount`] accepts.
+/// Message for text that [`amount`] does not accept.
 pub const AMOUNT: &str = "Enter a number above 0, such as 700 or 2.50.";
 
-/// Parses a number above 0. Returns `None` for other text.
+/// Parses a number above 0. Returns `None` for any other text.
 pub fn amount(text: &str) -> Option<f64> {
     decimal(text).filter(|number| *number > 0.0 && *number <= MOST_AMOUNT)
 }

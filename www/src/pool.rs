@@ -21,7 +21,8 @@ use crate::protocol::{BUILD_ID, RequestId};
 /// Workers that the pool keeps ready. The workers are enough for one load: one reader that inspects the files, two
 /// readers that unpack and decode, and one analyst.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
-/// Delay before the pool replaces workers, so that this does not slow down the load that took them.
+/// Delay before the pool starts new workers in place of the workers that a load took. Without the delay, the new
+/// workers would slow down the load.
 const REST: Duration = Duration::from_secs(3);
 /// Delay after which the page has certainly drawn its first frame.
 const DRAWN: Duration = Duration::from_millis(200);
@@ -54,7 +55,7 @@ thread_local! {
     static REHEARSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns a worker that is listening, from the pool if possible. Callers must set its handlers.
+/// Returns a worker that is listening, from the pool if possible. Callers must set the handlers of the worker.
 pub fn take(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     set_timeout(fill, REST);
     let waiting = WAITING.with_borrow_mut(|waiting| {
@@ -88,8 +89,9 @@ pub fn fill() {
     }
 }
 
-/// Warms up the workers: the first analyst processes a synthetic run, and a reader reads the examples. Other workers share
-/// the code that the browser has compiled. The warm-up skips workers that have already left the pool.
+/// Warms up the workers: the first analyst processes a synthetic run, and a reader reads the examples. All later
+/// workers share the code that the browser compiles in this way. The warm-up skips workers that have already left the
+/// pool.
 async fn rehearse() {
     tell(Program::Analyst, AnalystRequest::from(RehearseRequest), &[]);
     let (mut paths, files) = (Vec::new(), Array::new());
@@ -102,7 +104,7 @@ async fn rehearse() {
     tell(Program::Reader, ReaderRequest::from(RehearseReadingRequest { paths }), &[files.into()]);
 }
 
-/// Sends a request to a waiting worker and ignores the response.
+/// Sends a request to a worker in the pool, and ignores the response.
 fn tell(of: Program, request: impl Body, attachments: &[JsValue]) {
     let Some(request) = request.to_js(&Array::new()) else { return };
     WAITING.with_borrow(|waiting| {
@@ -113,7 +115,7 @@ fn tell(of: Program, request: impl Body, attachments: &[JsValue]) {
     });
 }
 
-/// Changes the number of workers of a program that are starting.
+/// Adds `more` to the number of workers that are starting with this program.
 fn count(program: Program, more: isize) {
     let mut starting = STARTING.get();
     let of = &mut starting[program as usize];
@@ -121,8 +123,8 @@ fn count(program: Program, more: isize) {
     STARTING.set(starting);
 }
 
-/// Starts a worker outside the pool and waits for its first message, because earlier messages to it would be lost. The
-/// future is boxed, so that it is compiled only once.
+/// Starts a worker outside the pool and waits for its first message. Messages that the page sends earlier would be
+/// lost. The future is boxed, so that it is compiled only once.
 pub fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     let started = async move {
         let worker = boot::worker(program).await.map_err(|_| NoWorker::Unreadable)?;

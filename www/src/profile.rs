@@ -1,5 +1,5 @@
-//! The part of a unified profile that the page itself reads: environment, model and warnings. A worker turns all
-//! other sections into blocks and tables, so this program needs no code for them.
+//! The part of a unified profile that the page itself reads, such as environment, model and warnings. A worker turns
+//! all other sections into blocks and tables, so the page needs no code for them.
 
 use crossprof::Warning;
 use crossprof::report::{
@@ -7,7 +7,7 @@ use crossprof::report::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A subset of [`crossprof::report::UnifiedProfile`]. The analyst leaves out all other fields.
+/// A subset of [`crossprof::report::UnifiedProfile`]. The analyst leaves out all other fields of the profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// Hardware, software and source of the run.
@@ -21,7 +21,7 @@ pub struct Profile {
     pub step_timing: StepTiming,
     /// Work per second.
     pub throughput: Throughput,
-    /// Price of the lost time per hour. Absent if no price of a device is given.
+    /// Price of the time that is lost in each hour. Absent if the user gives no price per device.
     #[serde(default)]
     pub lost_dollars_per_hour: Option<f64>,
     /// Time range that all numbers cover.
@@ -33,8 +33,8 @@ pub struct Profile {
     /// Source files of the run.
     #[serde(default)]
     pub provenance: Vec<SourceFile>,
-    /// True if the file is a report instead of a trace, so that there are no events. This field is not part of the
-    /// unified profile, because the unified profile names the source of the original run.
+    /// True if the file is an earlier result without events. The unified profile does not have this field, because an
+    /// earlier result names the source of the original run.
     #[serde(default)]
     pub is_earlier_result: bool,
 }

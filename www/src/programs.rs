@@ -29,7 +29,8 @@ use crate::state::Run;
 use crate::teams::{self, GraphWorker};
 use crate::{ask, pool};
 
-/// Lists the programs of a run. Also finds the program with this number or name, or else the program that contains the op.
+/// Lists the programs of a run. The response also identifies the program whose number or name is `wanted`. If `wanted`
+/// is `None`, the response identifies the program that contains the op.
 pub fn list(run: &Run, wanted: Option<String>, op: Option<String>, heard: Heard<Programs>) {
     let request = ProgramsRequest { run: run.index, wanted, op };
     ask::of_programs(run, request, Box::new(move |all| heard(all.map(|Packed(all)| all))));
@@ -75,7 +76,7 @@ pub fn save(run: &Run, look: Look, format: Format, heard: Heard<Document>) {
     tell(run.load, SaveRequest { look, format }, None, Vec::new(), heard);
 }
 
-/// Requests a JAX script that runs an op alone. The head comment of the script contains the op's numbers.
+/// Requests a JAX script that runs an op alone. The comment at the start of the script contains the op's numbers.
 pub fn script(run: &Run, program: &HloProgram, op: String, heard: Heard<Document>) {
     let (load, name) = (run.load, op.clone());
     let received = move |numbers: Result<Packed<_>, String>| match numbers {
@@ -85,8 +86,8 @@ pub fn script(run: &Run, program: &HloProgram, op: String, heard: Heard<Document
     ask::of_programs(run, OpNumbersRequest { run: run.index, program: program.clone(), op }, Box::new(received));
 }
 
-/// Compares the programs of a run with those of the baseline. The response is an attachment for a comparison. The
-/// response is empty if a run has no programs.
+/// Compares the programs of a run with the programs of the baseline. The response becomes an attachment of the
+/// comparison's requests. The response is empty if one of the two runs has no programs.
 pub fn changes(baseline: &Run, run: &Run, heard: Heard<Document>) {
     let (load, run) = (baseline.load, run.clone());
     let both = move |theirs: Result<Document, String>| {

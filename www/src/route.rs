@@ -1,8 +1,9 @@
 //! URLs of the page, for example
-//! `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. Parses and formats
-//! text only.
+//! `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. This module
+//! only parses and formats text.
 //!
-//! Routes are after the `#`, so any static host can serve them, and navigation sends no request.
+//! A route is the part of the URL after the `#`. Any static host can therefore serve the page, and navigation sends no
+//! request.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub enum View {
     /// The start page, on which the user opens a profile. The start page requires no run.
     #[default]
     Start,
-    /// A view of a run that the library defines.
+    /// A view that the library defines for a run.
     Of(pages::View),
     /// Downloads of a run.
     Export,
@@ -52,7 +53,7 @@ impl View {
         }
     }
 
-    /// Returns the name of the view shown to the user.
+    /// Returns the name of the view that the page shows.
     pub fn title(self) -> &'static str {
         match self {
             View::Start => "Open",
@@ -80,27 +81,27 @@ pub struct Route {
     pub query: PageQuery,
     /// Keys ([`key_of`]) of the charts that are shown as tables.
     pub as_tables: Vec<String>,
-    /// Open row of each table, by the table's key. See [`RowKey`].
+    /// For each table with an open row, the key of the table and the row. See [`RowKey`].
     pub rows: BTreeMap<String, RowKey>,
 }
 
-/// A table row: its index when the user opened it, and its name, by which it is found after the table is sorted again.
+/// A table row. If the user sorts the table again, the index may be wrong, and the name identifies the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowKey {
-    /// Index of the row.
+    /// Index of the row when the user opened it.
     pub index: usize,
     /// First text cell of the row.
     pub name: String,
 }
 
-/// Option of the URL: number or name of the compiled program to show.
+/// URL option with the number or name of the compiled program to show.
 pub const PROGRAM: &str = "program";
 
 /// Maximum length of a row name in the URL, in characters.
 const KEY_CHARS: usize = 120;
 
 impl RowKey {
-    /// Creates the key of a row from its index and name. Long names are shortened.
+    /// Creates the key of a row from its index and name. A long name is shortened.
     pub fn new(index: usize, name: &str) -> RowKey {
         RowKey { index, name: crossprof::text::format::shorten(name, KEY_CHARS) }
     }
@@ -124,7 +125,7 @@ impl Route {
         Route { query, ..Route::of(view, run) }
     }
 
-    /// Returns the route that a link of a run points to.
+    /// Returns the route to which a link of a run leads.
     pub fn to(run: u32, link: &Link) -> Route {
         let mut route = Route::filtered(View::Of(link.view), run, &link.filter);
         route
@@ -191,7 +192,7 @@ impl Route {
     }
 }
 
-/// Returns the key of a chart in URLs: the letters and digits of its title, joined by `-`.
+/// Returns the key that identifies a chart in URLs: the words of its title, joined by `-`.
 pub fn key_of(title: &str) -> String {
     let mut key = String::new();
     for c in title.chars().take(60) {

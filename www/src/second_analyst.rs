@@ -1,7 +1,7 @@
-//! The second analyst of a load: another worker with the analyst's program. The second analyst handles requests that
-//! need no events, so that they do not wait for the analysis of events. The page starts this worker on the first such
-//! request. The worker receives the memory records of a run when the user first opens the memory view, or when nothing
-//! else is left to prepare.
+//! The second analyst of a load, which runs the same program as the analyst. The second analyst handles requests that
+//! need no events, so that these requests do not wait while the analyst analyses events. The page starts this worker on
+//! the first such request. The second analyst receives the memory records of a run when the user first opens the memory
+//! view, or when everything else has been prepared.
 //!
 //! ```text
 //! page -- MemoryRequest ---------------------------------> analyst
@@ -24,8 +24,9 @@ use crate::protocol::wire::Body;
 use crate::teams::SecondAnalyst;
 use crate::{pool, teams};
 
-/// Returns the second analyst of a load, and starts it if needed. If `of_memory` names a run, the worker has that
-/// run's memory records. Both requests are sent when this function is called, not when the future is first polled.
+/// Returns the second analyst of a load, and starts it if needed. If `of_memory` is the index of a run, the second
+/// analyst first receives that run's memory records. The messages are sent at once, even if the caller does not poll
+/// the future.
 pub fn of(load: u32, of_memory: Option<u32>) -> LocalBoxFuture<'static, Result<Rc<Connection>, String>> {
     let worker = teams::second_analyst(load, || start().boxed_local().shared());
     let transfer = worker.clone().zip(of_memory).and_then(|(worker, run)| {
@@ -46,8 +47,8 @@ pub fn of(load: u32, of_memory: Option<u32>) -> LocalBoxFuture<'static, Result<R
     ready.boxed_local()
 }
 
-/// Starts a worker outside the pool, so that the next load finds the pool full. The browser has already compiled its
-/// program.
+/// Starts a worker outside the pool, so that the next load finds the pool full. The browser has already compiled the
+/// program for the first analyst.
 async fn start() -> Result<Rc<Connection>, String> {
     let started = pool::start(Program::Analyst).await.map_err(|none| none.reason())?;
     Ok(Rc::new(Connection::new(started)))

@@ -1,4 +1,4 @@
-//! The state of the page as signals.
+//! The state of the page, stored in signals.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::profile::Profile;
 use crate::route::{Route, RowKey, View};
 use crate::{browser, theme};
 
-/// The page's state. It is cheap to copy, because every field is a handle.
+/// The page's state. Copying the state is cheap, because every field is a handle.
 #[derive(Clone, Copy)]
 pub struct State {
     /// Current route.
     pub route: RwSignal<Route>,
-    /// Loads, in the order of their drops.
+    /// Loads, in the order in which the user dropped them.
     pub loads: RwSignal<Vec<Load>>,
     /// Runs, in the order of their files.
     pub runs: RwSignal<Vec<Run>>,
-    /// Display name of each run, by run number. See [`State::name_of`].
+    /// Number and display name of each run. See [`State::name_of`].
     names: Memo<Vec<(u32, String)>>,
     /// Message that is shown for several seconds.
     pub notice: RwSignal<Option<String>>,
@@ -129,7 +129,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns true if the run has this view. The trends of a lake are an overview.
+    /// Returns true if the run has this view. A run that contains the trends of a lake has only the overview.
     pub fn has(&self, view: View) -> bool {
         view == View::OVERVIEW || !self.report.with(|report| report.profile.is_of_lake())
     }
@@ -144,7 +144,7 @@ pub struct Report {
     pub document: Vec<u8>,
 }
 
-/// Returns a name for each run. If several runs have the same name, adds a suffix or another distinguishing part.
+/// Returns a name for each run. If several runs have the same name, adds a suffix that distinguishes them.
 fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, String)> {
     // The paths of a load never change.
     let file = |load: u32| {
@@ -182,7 +182,7 @@ impl State {
         expect_context::<State>()
     }
 
-    /// Returns the run that the URL names, or the first run if it names none.
+    /// Returns the run that the URL names, or the first run if the URL names no run.
     pub fn run(&self) -> Option<Run> {
         let wanted = self.route.with(|route| route.run);
         self.runs.with(|runs| {
@@ -191,7 +191,7 @@ impl State {
         })
     }
 
-    /// Returns the display name of a run. It is unique on this page.
+    /// Returns the display name of a run. The display name is unique on this page.
     pub fn name_of(&self, run: u32) -> String {
         let name = |names: &Vec<(u32, String)>| names.iter().find(|(id, _)| *id == run).map(|(_, name)| name.clone());
         self.names.with(name).unwrap_or_default()
@@ -208,7 +208,8 @@ impl State {
         }
     }
 
-    /// Stores the number of events of a file without updating the page. The next change of the list shows the number.
+    /// Stores the number of events of a file without updating the page. The page shows the number the next time that
+    /// the list changes.
     pub fn note_events(&self, load: u32, file: u32, events: u64) {
         if let Some(load) = self.load(load) {
             load.files.update_untracked(|files| {
@@ -242,7 +243,8 @@ impl State {
         });
     }
 
-    /// Opens or closes the details of a table row. The URL records this, so that the back button returns to the details.
+    /// Opens or closes the details of a table row. The URL names the open row, so that the back button returns to the
+    /// details.
     pub fn open_row(&self, table: TableName, row: Option<RowKey>) {
         self.change(|route| match row {
             Some(row) => drop(route.rows.insert(table.key().to_owned(), row)),
@@ -257,7 +259,7 @@ impl State {
         }
     }
 
-    /// Sorts a table of the view, and records this in the URL. `None` restores the default order.
+    /// Sorts a table of the view, and stores the order in the URL. `None` restores the default order.
     pub fn sort(&self, table: TableName, sort: Option<Sort>) {
         self.change(|route| route.query.sorts.set(table.key(), sort));
     }
@@ -274,7 +276,7 @@ impl State {
         });
     }
 
-    /// Toggles between a chart and its table, and records this in the URL.
+    /// Toggles between a chart and its table, and stores the choice in the URL.
     pub fn toggle_table(&self, key: &str) {
         self.change(|route| {
             let all = &mut route.as_tables;
@@ -285,7 +287,7 @@ impl State {
         });
     }
 
-    /// Sets an option of the view, and records this in the URL.
+    /// Sets an option of the view, and stores the option in the URL.
     pub fn choose(&self, option: String, value: String) {
         self.change(|route| {
             route.query.options.insert(option, value);
@@ -297,15 +299,15 @@ impl State {
         browser::replace(&self.route.get_untracked());
     }
 
-    /// Follows a link to another view of the same run. Keeps sorting and options if the view stays the same.
+    /// Follows a link to another view of the same run. Keeps the sorting and the options if the view stays the same.
     pub fn follow(&self, link: &Link) {
         if let Some(run) = untrack(|| self.run()) {
             browser::go(&self.route_of(link, run.id));
         }
     }
 
-    /// Returns the route that a link of a run points to. If the link leads to the current view, keeps sorting and options,
-    /// except those that the link sets.
+    /// Returns the route to which a link of a run leads. If the link leads to the current view, keeps the sorting and
+    /// all options that the link does not set.
     pub fn route_of(&self, link: &Link, run: u32) -> Route {
         let mut next = Route::to(run, link);
         self.route.with_untracked(|now| {
@@ -330,7 +332,7 @@ impl State {
         self.loads.with_untracked(|loads| loads.iter().find(|load| load.id == id).cloned())
     }
 
-    /// Returns the view that the URL names. Without a run, this is the start page.
+    /// Returns the view that the URL names. Returns the start page if there is no run.
     pub fn view(&self) -> View {
         // A comparison names its runs itself and reports missing runs.
         let view = self.route.with(|route| route.view);

@@ -9,38 +9,38 @@ use crate::connection::Connection;
 use crate::protocol::Place;
 use crate::protocol::files::FileEntry;
 
-/// Error of requests to a worker that was ended.
+/// Error message for requests to a worker that the page has ended.
 pub const ENDED: &str = "The worker for this run has ended. Open the run's files again.";
 
 /// A file to load.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Path, size and kind of the file.
+    /// Path, size and kind.
     pub entry: FileEntry,
-    /// Content by reference. Only workers read it.
+    /// Content by reference. Only workers read the content.
     pub blob: web_sys::Blob,
 }
 
-/// A second analyst that is starting or has started, or an error as a sentence.
+/// Future of a second analyst that is starting or has started. An error is a sentence for the user.
 pub type SecondAnalyst = Shared<LocalBoxFuture<'static, Result<Rc<Connection>, String>>>;
-/// A graph worker that is starting or has started, or an error as a sentence.
+/// Future of a graph worker that is starting or has started. An error is a sentence for the user.
 pub type GraphWorker = SecondAnalyst;
-/// Completes when the second analyst has the memory records of a run. Fails with an error as a sentence.
+/// Future that completes when the second analyst has the memory records of a run. An error is a sentence for the user.
 pub type MemoryTransfer = Shared<LocalBoxFuture<'static, Result<(), String>>>;
 
 /// The workers of one load.
 pub struct Team {
     /// The two readers, one to unpack and one to decode. `None` after the analyst has received all runs.
     pub readers: Option<[Connection; 2]>,
-    /// The worker that owns the runs.
+    /// The worker that stores the runs.
     pub analyst: Rc<Connection>,
     /// The second analyst, if it was started.
     pub second_analyst: Option<SecondAnalyst>,
     /// The graph worker, if it was started.
     pub graph: Option<GraphWorker>,
-    /// Transfers of memory records to the second analyst, by run index.
+    /// Transfers of memory records to the second analyst, each with the index of the run.
     pub memory_transfers: Vec<(u32, MemoryTransfer)>,
-    /// Files that are read.
+    /// Files that the readers read.
     pub sources: Vec<Source>,
     /// Files that are not read, because another file of the same host is read instead.
     pub left_out: Vec<Source>,
@@ -69,27 +69,27 @@ pub fn analyst(load: u32) -> Option<Rc<Connection>> {
     with(load, |team| team.analyst.clone())
 }
 
-/// Returns the second analyst of a load. Calls `start` if there is none yet.
+/// Returns the second analyst of a load. Calls `start` if the load has no second analyst yet.
 pub fn second_analyst(load: u32, start: impl FnOnce() -> SecondAnalyst) -> Option<SecondAnalyst> {
     with(load, |team| team.second_analyst.get_or_insert_with(start).clone())
 }
 
-/// Returns the graph worker of a load. Calls `start` if there is none yet.
+/// Returns the graph worker of a load. Calls `start` if the load has no graph worker yet.
 pub fn graph(load: u32, start: impl FnOnce() -> GraphWorker) -> Option<GraphWorker> {
     with(load, |team| team.graph.get_or_insert_with(start).clone())
 }
 
-/// Removes the graph worker of a load that failed to start.
+/// Removes a load's graph worker after that worker failed to start.
 pub fn forget_graph(load: u32) {
     with(load, |team| team.graph = None);
 }
 
-/// Removes the second analyst of a load that failed to start.
+/// Removes a load's second analyst after that worker failed to start.
 pub fn forget_second_analyst(load: u32) {
     with(load, |team| (team.second_analyst, team.memory_transfers) = (None, Vec::new()));
 }
 
-/// Returns the transfer of a run's memory records to the second analyst. Calls `start` if there is none yet.
+/// Returns the transfer of a run's memory records to the second analyst. Calls `start` if no transfer has started yet.
 pub fn memory_transfer(load: u32, run: u32, start: impl FnOnce() -> MemoryTransfer) -> Option<MemoryTransfer> {
     with(load, |team| {
         let known = team.memory_transfers.iter().find(|(of, _)| *of == run).map(|(_, transfer)| transfer.clone());
@@ -122,7 +122,7 @@ pub fn left_out(load: u32) -> Vec<Source> {
     with(load, |team| team.left_out.clone()).unwrap_or_default()
 }
 
-/// Ends the readers of a load, which have passed on all data, and frees their memory.
+/// Ends the readers of a load after they have sent all data, and frees their memory.
 pub fn end_readers(load: u32) {
     let readers = with(load, |team| team.readers.take());
     drop(readers);

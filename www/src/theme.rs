@@ -1,4 +1,4 @@
-//! Light or dark theme: follows the system unless the user chooses one.
+//! The light or dark theme. The page follows the system's theme unless the user chooses one.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -16,7 +16,7 @@ pub fn restore() {
     }
 }
 
-/// Updates the signal when the system changes its theme.
+/// Updates `dark` when the system changes its theme.
 pub fn watch(dark: RwSignal<bool>) {
     let changed = Closure::<dyn FnMut()>::new(move || dark.set(is_dark()));
     if let Ok(Some(query)) = window().match_media(SYSTEM_IS_DARK) {

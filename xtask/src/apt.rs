@@ -3,7 +3,8 @@
 use crate::{Result, process};
 use std::process::Command;
 
-/// Installs packages. `need` names their purpose in the message for machines without apt-get.
+/// Installs packages. On machines without apt-get, the error message contains `need`, which describes the purpose of
+/// the packages.
 pub(crate) fn install(need: &str, packages: &[&str]) -> Result {
     let list = packages.join(" ");
     if process::which("apt-get").is_none() {

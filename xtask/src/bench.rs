@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: measures the time and memory of a load, together with the alternatives, in one run.
+//! `cargo xtask bench`: measures the time and memory that crossprof and alternative programs need to load a file, in
+//! one run.
 //!
 //! The reference is `gzip -dc FILE > /dev/null` on the same machine within the same minute, because every program that
 //! reads the file must inflate it.
@@ -23,21 +24,22 @@ use std::process::Command;
 
 const EVENTS: u64 = 1_000_000;
 const RUNS: u32 = 3;
-/// Version of the generator, part of the file names. Increase the version when the generator's output changes.
+/// Version of the generator, which is part of the file names. Increase the version when the generator's output changes.
 const GENERATOR: u32 = 1;
 
-/// Number of events of the trace with which XProf's own time was measured.
+/// Number of events of the trace on which XProf is measured.
 const ANNOTATIONS: u64 = 6_000_000;
-/// Number of slices in the JSON file with which the timeline is timed, in addition to the runs.
+/// Number of slices in a JSON file on which the timeline is measured, in addition to the synthetic runs.
 const SLICES: u64 = 5_000_000;
-/// Number of tracks in the timeline with the most tracks.
+/// Number of tracks in the largest timeline that is measured.
 const THREADS: u32 = 2_000;
-/// Number of rows in the table that is queried.
+/// Number of rows in the table on which queries are measured.
 const OPS: u64 = 1_000_000;
 
 /// `cargo xtask bench [--events N] [--native] [--xprof PYTHON]`
 ///
-/// `--xprof` names a Python with XProf installed. XProf then builds its overview of the same file in the same minute.
+/// `--xprof` names a Python interpreter that has XProf. XProf then builds its overview from the same file within the
+/// same minute.
 pub fn command(words: &[String]) -> Result {
     let (mut events, mut native_only, mut xprof) = (EVENTS, false, None);
     let mut rest = words.iter().map(String::as_str);
@@ -99,7 +101,7 @@ fn cost(cost: Cost) -> String {
     format!("{:>7.3} s {memory:>9}", cost.seconds)
 }
 
-/// Returns the path of an xplane trace. Writes the file if it is missing.
+/// Returns the path of an xplane trace. If the file is missing, writes it first.
 fn xplane(stem: &str, fill: impl FnOnce(&mut xplane::XplaneSink) -> std::io::Result<()>) -> Result<PathBuf> {
     let path = cache::folder("bench")?.join(format!("{stem}-v{GENERATOR}.xplane.pb"));
     if !path.is_file() {
@@ -112,14 +114,14 @@ fn xplane(stem: &str, fill: impl FnOnce(&mut xplane::XplaneSink) -> std::io::Res
     Ok(path)
 }
 
-/// One synthetic run in both formats.
+/// One synthetic run, as an xplane file and as a Chrome trace.
 struct Trace {
     name: String,
     json: PathBuf,
     xplane: PathBuf,
 }
 
-/// Returns the runs. Writes their files if they are missing.
+/// Returns the runs. If files are missing, writes these files first.
 fn traces(events: u64) -> Result<Vec<Trace>> {
     let mut traces = Vec::new();
     for (platform, name) in [(Platform::Gpu, "gpu"), (Platform::Tpu, "tpu")] {
@@ -131,7 +133,7 @@ fn traces(events: u64) -> Result<Vec<Trace>> {
     Ok(traces)
 }
 
-/// Returns the path of a run as a compressed Chrome trace. Writes the file if it is missing.
+/// Returns the path of a run as a compressed Chrome trace. If the file is missing, writes it first.
 fn packed_json(platform: Platform, stem: &str, events: u64) -> Result<PathBuf> {
     let path = cache::folder("bench")?.join(format!("{stem}.trace.json.gz"));
     if !path.is_file() {
@@ -144,7 +146,7 @@ fn packed_json(platform: Platform, stem: &str, events: u64) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes a file completely or not at all.
+/// Writes a file under a temporary name, and renames the file when it is complete.
 fn create(path: &Path, write: impl FnOnce(BufWriter<File>) -> std::io::Result<()>) -> Result {
     eprintln!("Writing {}.", path.display());
     let part = path.with_extension("part");
@@ -154,7 +156,7 @@ fn create(path: &Path, write: impl FnOnce(BufWriter<File>) -> std::io::Result<()
         .map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Compares the command line's time with gzip's.
+/// Compares the time of the command line with the time of gzip.
 fn native(traces: &[Trace]) -> Result {
     let tool = cache::target().join("release/crossprof");
     let analyze = |file: &Path| {
@@ -184,7 +186,8 @@ fn row(trace: &str, program: &str, cost: Cost, gzip: Cost) {
     println!("{trace:<22} {program:<26} {} {:>9.2} of gzip", self::cost(cost), cost.seconds / gzip.seconds);
 }
 
-/// Times the page in a browser tab: from drop to overview, queries of a large table, and the timeline.
+/// Measures the page in a browser tab: the time from a drop to the overview, queries on a large table, and the
+/// timeline.
 fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     let script = cache::repository().join("tests/end2end/bench.mjs");
     if !script.is_file() {

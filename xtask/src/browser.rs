@@ -1,33 +1,35 @@
-//! Browsers and their drivers: Chromium (or Chrome), Firefox, WebKitGTK.
+//! Browsers and their drivers: Chromium (or Chrome), Firefox and WebKitGTK.
 
 use crate::{Result, apt, process};
 use std::path::PathBuf;
 
 const BROWSERS: [&str; 5] = ["chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome"];
 
-/// Returns the browser: $CHROME, the browser on PATH, or Debian's browser, which is installed if needed.
+/// Returns the path of Chromium or Chrome: $CHROME, or the browser on PATH. Otherwise, installs Debian's Chromium if
+/// needed.
 pub(crate) fn chromium() -> Result<PathBuf> {
     find("CHROME", &BROWSERS, "A Chromium browser", "chromium")
 }
 
-/// Returns the browser's driver: $CHROMEDRIVER, the driver on PATH, or Debian's driver, which is installed if needed.
+/// Returns the path of Chromium's driver: $CHROMEDRIVER, or the driver on PATH. Otherwise, installs Debian's driver if
+/// needed.
 pub(crate) fn driver() -> Result<PathBuf> {
     find("CHROMEDRIVER", &["chromedriver"], "ChromeDriver", "chromium-driver")
 }
 
-/// Returns Firefox: $FIREFOX, the browser on PATH, or Debian's browser, which is installed if needed.
+/// Returns the path of Firefox: $FIREFOX, or the browser on PATH. Otherwise, installs Debian's Firefox if needed.
 pub(crate) fn firefox() -> Result<PathBuf> {
     find("FIREFOX", &["firefox-esr", "firefox"], "Firefox", "firefox-esr")
 }
 
-/// Returns the driver of WebKitGTK, which includes its browser: $WEBKIT_DRIVER, the driver on PATH, or Debian's driver,
-/// which is installed if needed.
+/// Returns the path of WebKitGTK's driver, which includes its browser: $WEBKIT_DRIVER, or the driver on PATH.
+/// Otherwise, installs Debian's driver if needed.
 pub(crate) fn webkit_driver() -> Result<PathBuf> {
     find("WEBKIT_DRIVER", &["WebKitWebDriver"], "WebKit's driver", "webkit2gtk-driver")
 }
 
-/// Returns the virtual screen that WebKitGTK needs: $XVFB, the program on PATH, or Debian's program, which is installed
-/// if needed.
+/// Returns the path of the virtual screen that WebKitGTK needs: $XVFB, or the program on PATH. Otherwise, installs
+/// Debian's program if needed.
 pub(crate) fn xvfb() -> Result<PathBuf> {
     find("XVFB", &["Xvfb"], "Xvfb", "xvfb")
 }

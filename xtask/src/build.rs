@@ -1,9 +1,9 @@
-//! `cargo xtask build`: builds the page in dist/. Any static host can serve that folder.
+//! `cargo xtask build`: builds the page in dist/. Any static host can serve dist/.
 //!
-//! `bundle` compiles the programs and arranges the files like Trunk. For a release, `finish` then reorders the
-//! functions of each program so that gzip compresses them well. For every build, it moves the page's inline start
-//! script into a file, so that the Content-Security-Policy needs no exception, and writes the list of files into the
-//! service worker.
+//! `bundle` compiles the WebAssembly programs, and arranges the files in the same way as Trunk. For a release, `finish`
+//! then reorders the functions of each program so that gzip compresses them well. For every build, `finish` moves the
+//! page's inline start script into a file, so that the Content-Security-Policy needs no exception. `finish` also writes
+//! the list of files into the service worker.
 
 mod assets;
 mod bundle;
@@ -20,17 +20,17 @@ use steps::Steps;
 
 pub(crate) use bundle::{bindgen, target};
 
-/// Variant of the page's build.
+/// Variant of the page: for users or for development.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
-    /// Published code: small and fast. The build takes minutes.
+    /// Small and fast code, which is published. The build takes minutes.
     Release,
     /// Code for development, which builds quickly but runs several times slower.
     Quick,
 }
 
 impl Variant {
-    /// Returns the cargo profile of a program.
+    /// Returns the cargo profile with which a program is built.
     fn profile_of(self, program: &assets::Program) -> &str {
         match self {
             Variant::Release => program.profile.as_deref().unwrap_or("page"),
@@ -38,7 +38,7 @@ impl Variant {
         }
     }
 
-    /// Removes `--quick` or `--release` from the words of a command line, and returns the variant.
+    /// Removes `--quick` or `--release` from the arguments of a command line, and returns the variant.
     pub(crate) fn take(words: &mut Vec<String>, default: Variant) -> Variant {
         let mut variant = default;
         words.retain(|word| {
@@ -52,7 +52,8 @@ impl Variant {
         variant
     }
 
-    /// Returns the build id of the current sources. For quick builds it begins with `quick-`. The page's footer shows it.
+    /// Returns the build id of the current sources. The id of a quick build begins with `quick-`. The page's footer
+    /// shows the id.
     fn build_id(self) -> Result<String> {
         match self {
             Variant::Release => sources::build_id("page"),

@@ -1,4 +1,5 @@
-//! The cache of tools and built toolchains. The cache is outside the checkout, and all checkouts share it.
+//! The cache of tools and built toolchains. The folder of the cache is outside the checkout, and all checkouts share
+//! it.
 
 use crate::Result;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
     std::fs::write(path, bytes).map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Writes a marker file. The file shows that its folder is complete.
+/// Writes a marker file. The marker file shows that its folder is complete.
 pub(crate) fn mark(file: &Path) -> Result {
     write(file, "")
 }

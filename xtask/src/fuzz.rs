@@ -4,7 +4,7 @@ use crate::{Result, cache, process, toolchain};
 use std::path::Path;
 use std::process::Command;
 
-/// Duration of the fuzzing in `cargo xtask test`, in seconds.
+/// Duration of the `fuzz` check of `cargo xtask test`, in seconds.
 const CHECK_SECONDS: &str = "30";
 
 /// `cargo xtask fuzz [--seconds N] [--seed N] | --replay FILE... | --write-corpus FOLDER`
@@ -15,7 +15,7 @@ pub(crate) fn command(words: &[String]) -> Result {
     process::run(cargo.args(["--bin", "fuzz", "--profile", "test", "--"]).args(words))
 }
 
-/// Runs the program in `folder` for a short time, with the same cases each time.
+/// Runs the fuzzing program in `folder` for a short time. Each call drives the same cases.
 pub(crate) fn check(folder: &Path) -> Result {
     process::run(Command::new(folder.join("fuzz")).args(["--seconds", CHECK_SECONDS]).current_dir(cache::repository()))
 }

@@ -1,7 +1,7 @@
 //! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`, `fuzz`, `notices`, `wheel`.
 //!
-//! Each command installs the tools that it needs into a cache outside the checkout. The cache is keyed by version, so a
-//! second run installs and builds nothing.
+//! Each command installs the tools that it needs into a cache outside the checkout. The names in the cache contain
+//! versions, so a second run of the command installs nothing.
 
 mod apt;
 #[allow(unreachable_pub, reason = "the fuzzer includes these modules in its library")]

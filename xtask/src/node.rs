@@ -4,7 +4,7 @@ use crate::{Result, apt, cache, process};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Returns Node.js. Installs it if it is missing.
+/// Returns Node.js. Installs Node.js if it is missing.
 pub(crate) fn node() -> Result<PathBuf> {
     if let Some(node) = process::which("node") {
         return Ok(node);
@@ -13,7 +13,7 @@ pub(crate) fn node() -> Result<PathBuf> {
     process::which("node").ok_or("Node.js was installed and is still not on PATH.".into())
 }
 
-/// Returns the folder of this version of an npm package. Installs it if it is missing.
+/// Returns the folder of an npm package in the given version. Installs the package if it is missing.
 pub(crate) fn package(name: &str, version: &str) -> Result<PathBuf> {
     node()?;
     let prefix = cache::folder("npm")?.join(format!("{name}-{version}"));
@@ -53,7 +53,8 @@ fn version(package: &str) -> Result<String> {
     version.map(str::to_owned).ok_or_else(|| format!("tests/end2end/package.json names no {package}."))
 }
 
-/// Returns a Node.js command that finds these packages of tests/end2end/package.json, for the scripts in that folder.
+/// Returns a Node.js command for the scripts in tests/end2end. The scripts can import the packages in `names`. The
+/// package.json in that folder contains the versions of the packages.
 pub(crate) fn with_packages(names: &[&str]) -> Result<Command> {
     let mut folders = Vec::new();
     for name in names {
@@ -65,8 +66,7 @@ pub(crate) fn with_packages(names: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Returns a Node.js command with playwright-core, axe-core and the browser in its environment, for the scripts of
-/// tests/end2end.
+/// Returns a Node.js command for the scripts in tests/end2end that need playwright-core, axe-core and the browser.
 pub(crate) fn playwright() -> Result<Command> {
     let mut command = with_packages(&["playwright-core", "axe-core"])?;
     command.env("CHROME", crate::browser::chromium()?);

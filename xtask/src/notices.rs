@@ -1,12 +1,12 @@
-//! `cargo xtask notices`: writes the licences of all packages that the command line, the page and the Python package
-//! contain to one text. All three include this text.
+//! `cargo xtask notices`: writes a file with the licences of all packages that the command line, the page and the
+//! Python package contain. All three include this file.
 //!
 //! ```text
 //! cargo tree -> packages -> licence: the best one that each offers -> text: from its sources -> one file
 //! ```
 //!
-//! The file is committed, because the command line embeds it. `cargo xtask test` compares it with the packages in
-//! Cargo.lock. A package under a licence that is not in [`licence::ALLOWED`] is an error.
+//! The file is committed, because the command line embeds it. `cargo xtask test` compares the file with the packages in
+//! Cargo.lock. The command fails if a package has a licence that is not in [`licence::ALLOWED`].
 
 mod licence;
 mod package;
@@ -28,7 +28,8 @@ are built from the packages below, and from the Rust standard library (MIT OR Ap
 the one that it is listed under here. Each text stands below the packages that it belongs to.
 ";
 
-/// Published programs: for each, a mark and the cargo arguments that list its packages.
+/// Published programs. Each program has a letter, which marks it in the file, and the cargo arguments that list its
+/// packages.
 const PROGRAMS: [(char, &[&str]); 3] = [
     ('C', &["--package", "crossprof", "--features", "view,mcp", "--target", "all"]),
     ('P', &["--package", "www", "--target", toolchain::TARGET]),
@@ -52,7 +53,7 @@ pub(crate) fn check() -> Result {
     if kept == text()? { Ok(()) } else { Err(format!("{FILE} is not that of Cargo.lock: run `cargo xtask notices`.")) }
 }
 
-/// Licence texts, with the packages of each text and the marks of the programs that contain them.
+/// Licence texts, with the packages under each text and the letters of the programs that contain the packages.
 type Texts = BTreeMap<(&'static str, String), BTreeMap<Package, String>>;
 
 fn text() -> Result<String> {
@@ -87,7 +88,7 @@ fn written(texts: &Texts) -> String {
     out
 }
 
-/// Returns the packages of a program, each with its licence expression. Leaves out build dependencies.
+/// Returns the packages of a program, each with its licence expression. The result does not include build dependencies.
 fn packages(of_program: &[&str]) -> Result<Vec<(Package, String)>> {
     let mut tree = Command::new(toolchain::own_cargo());
     tree.args(["tree", "--quiet", "--locked", "--edges", "no-dev,no-build,no-proc-macro", "--prefix", "none"])
@@ -99,8 +100,8 @@ fn packages(of_program: &[&str]) -> Result<Vec<(Package, String)>> {
     if found.is_empty() { Err("cargo tree names no package.".into()) } else { Ok(found) }
 }
 
-/// Parses `serde v1.0.229|MIT OR Apache-2.0 (*)`. Returns `None` for a package of this workspace: such a line has a
-/// path after the version.
+/// Parses `serde v1.0.229|MIT OR Apache-2.0 (*)`. Returns `None` for a package of this workspace. The line of such a
+/// package has a path after the version.
 fn package_of_line(line: &str) -> Option<(Package, String)> {
     let (package, licence) = line.split_once('|')?;
     let (name, version) = package.split_once(" v")?;

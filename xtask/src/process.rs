@@ -22,14 +22,14 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// Returns PATH, with these folders in front.
+/// Returns the value of PATH with these folders added in front.
 pub(crate) fn path_with(first: &[PathBuf]) -> Result<std::ffi::OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = first.iter().cloned().chain(std::env::split_paths(&path));
     std::env::join_paths(folders).map_err(|error| format!("PATH cannot be extended: {error}"))
 }
 
-/// Runs a program that prints to the terminal. An exit status other than 0 is an error.
+/// Runs a program, whose output goes to the terminal. Fails if the exit status is not 0.
 pub(crate) fn run(command: &mut Command) -> Result {
     let name = line(command);
     eprintln!("$ {name}");
@@ -49,7 +49,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     }
 }
 
-/// Runs a program and returns its standard error. If the program fails, the error contains it.
+/// Runs a program and returns its standard error. If the program fails, the error contains the standard error output.
 pub(crate) fn said(command: &mut Command) -> Result<String> {
     let name = line(command);
     eprintln!("$ {name}");
@@ -58,7 +58,7 @@ pub(crate) fn said(command: &mut Command) -> Result<String> {
     if done.status.success() { Ok(said) } else { Err(format!("`{name}` failed ({}).\n{said}", done.status)) }
 }
 
-/// Returns true if a program starts and succeeds.
+/// Runs a program without showing its output, and returns true if the program succeeds.
 pub(crate) fn works(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -68,7 +68,8 @@ pub(crate) fn works(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Waits for a program until the deadline, then kills it. Returns true if it succeeded in time.
+/// Waits for a program, and kills it if it is still running at the deadline. Returns true if the program succeeded
+/// before the deadline.
 pub(crate) fn wait_until(child: &mut Child, deadline: Instant) -> bool {
     loop {
         match child.try_wait() {
@@ -84,7 +85,7 @@ pub(crate) fn wait_until(child: &mut Child, deadline: Instant) -> bool {
     }
 }
 
-/// Returns a command as a user would type it, without its environment.
+/// Returns a command as a user would type it, without environment variables.
 fn line(command: &Command) -> String {
     let mut words = vec![file_name(command.get_program().as_ref())];
     words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));

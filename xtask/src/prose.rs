@@ -1,7 +1,7 @@
-//! The `prose` check: reports phrases that make the project's prose hard to read.
+//! The `prose` check, which reports phrases that make the project's prose hard to read.
 //!
-//! The check reads the Markdown files and the comments of the Rust files that git tracks. It skips code spans, code
-//! blocks, URLs and strings. The list of phrases is [`PHRASES`].
+//! The check reads the Markdown files and the comments of the Rust files that git tracks. The check skips code spans,
+//! code blocks, URLs and strings. The list of phrases is [`PHRASES`].
 
 mod comments;
 mod markdown;
@@ -21,10 +21,11 @@ enum Place {
 
 use Place::{Anywhere, Start};
 
-/// A phrase in lower case, the place where it is not allowed, and the advice that the check prints.
+/// A phrase in lower case, the place in which the phrase is not allowed, and the advice that the check prints.
 type Phrase = (&'static str, Place, &'static str);
 
-/// All phrases. The check has no exceptions: rewrite the sentence, or put a name from the code into backticks.
+/// All phrases. The check has no exceptions. If the check reports a sentence, rewrite the sentence, or put names from
+/// the code into backticks.
 const PHRASES: &[Phrase] = &[
     ("what", Start, "start with a verb or with the thing itself"),
     ("whether", Start, "write \"Returns true if\" or \"True if\""),
@@ -68,13 +69,13 @@ const PHRASES: &[Phrase] = &[
 struct Passage {
     /// Number of the first line, from 1.
     line: usize,
-    /// Text with its line breaks. Code and URLs are replaced by spaces.
+    /// Text with its line breaks. Spaces replace code and URLs.
     text: String,
     /// True for comments, to which the phrases of [`Start`] apply.
     is_comment: bool,
 }
 
-/// A phrase that was found.
+/// A banned phrase that was found in a passage.
 #[derive(Debug, PartialEq, Eq)]
 struct Hit {
     line: usize,
@@ -82,7 +83,7 @@ struct Hit {
     instead: &'static str,
 }
 
-/// Fails if a tracked file contains one of the phrases.
+/// Fails if a tracked file contains one of the banned phrases.
 pub(crate) fn check() -> Result {
     let list =
         process::output(Command::new("git").args(["ls-files", "*.md", "*.rs"]).current_dir(cache::repository()))?;
@@ -107,8 +108,8 @@ pub(crate) fn check() -> Result {
     Err(format!("{count} phrases to rewrite: {}.", parts.join(", ")))
 }
 
-/// Returns the crate or folder to which a file belongs in the summary: `crates/base`, `www`, or the name of a file in the
-/// root.
+/// Returns the group to which a file belongs in the summary. The group is a crate or folder, such as `crates/base` or
+/// `www`, or the name of a file in the root.
 fn folder(name: &str) -> String {
     let parts: Vec<&str> = name.split('/').collect();
     match parts.as_slice() {
@@ -118,7 +119,7 @@ fn folder(name: &str) -> String {
     }
 }
 
-/// Finds the phrases of a file.
+/// Finds the banned phrases in a file.
 fn hits(name: &str, text: &str) -> Vec<Hit> {
     let passages = match name {
         "CHANGELOG.md" => markdown::passages(markdown::newest_section(text)),
@@ -128,7 +129,7 @@ fn hits(name: &str, text: &str) -> Vec<Hit> {
     passages.iter().flat_map(find).collect()
 }
 
-/// Finds the phrases of a passage. A line break is treated as a space.
+/// Finds the banned phrases in a passage. A line break is treated as a space.
 fn find(passage: &Passage) -> Vec<Hit> {
     let text = passage.text.to_lowercase();
     let mut found = Vec::new();
@@ -157,7 +158,7 @@ fn find(passage: &Passage) -> Vec<Hit> {
     found
 }
 
-/// Returns true if the text has the phrase at this place, as whole words.
+/// Returns true if the text contains the phrase at the position `at`, as whole words.
 fn is_at(text: &str, at: usize, phrase: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if text[..at].chars().next_back().is_some_and(is_word) {
@@ -178,7 +179,7 @@ fn is_at(text: &str, at: usize, phrase: &str) -> bool {
     !rest.chars().next().is_some_and(is_word)
 }
 
-/// Replaces code spans and URLs with spaces. Line breaks and lengths in bytes stay the same.
+/// Replaces code spans and URLs with spaces. Line breaks, and the length of the text in bytes, stay the same.
 fn without_code(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -200,7 +201,7 @@ fn without_code(text: &str) -> String {
     result
 }
 
-/// Returns the length of the code span that the text begins with. A span does not cross an empty line.
+/// Returns the length of the code span at the beginning of the text. A code span does not cross an empty line.
 fn code_span(text: &str) -> Option<usize> {
     let ticks = text.len() - text.trim_start_matches('`').len();
     let body = &text[ticks..];
@@ -208,7 +209,7 @@ fn code_span(text: &str) -> Option<usize> {
     Some(ticks + paragraph.find(&"`".repeat(ticks))? + ticks)
 }
 
-/// Returns the length of the URL that the text begins with.
+/// Returns the length of the URL at the beginning of the text.
 fn address(text: &str) -> Option<usize> {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return None;

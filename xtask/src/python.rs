@@ -1,5 +1,5 @@
-//! The Python package: `cargo xtask wheel`, and the `python` check. Both use separate virtual environments in the
-//! cache.
+//! Builds and tests the Python package: `cargo xtask wheel`, and the `python` check. Both commands use virtual
+//! environments in the cache.
 
 use crate::build::{self, Variant};
 use crate::{Result, cache, process};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MATURIN: &str = "maturin==1.16.0";
-/// Zig, which links with a glibc older than this machine's.
+/// Zig, which can link with an older glibc than the glibc of this machine.
 const ZIG: &str = "ziglang==0.17.1";
 /// The oldest glibc that the wheels support.
 const MANYLINUX: &str = "manylinux_2_28";
 
-/// The newest JAX, with all optional packages that users may have.
+/// The newest version of JAX, with all optional packages that users may have.
 const NEW: &[&str] = &[
     MATURIN,
     "pytest==9.2.0",
@@ -36,15 +36,15 @@ const NEW: &[&str] = &[
     // Available only on this platform. On other platforms, the test of the example is skipped and reported.
     "tensorflow-cpu==2.21.0; sys_platform == 'linux' and platform_machine == 'x86_64'",
 ];
-/// Engines that write lakes: hundreds of megabytes.
+/// Engines that write lakes. The engines take hundreds of megabytes.
 const ENGINES: &[&str] =
     &[MATURIN, "pytest==9.2.0", "pyarrow==26.0.1", "duckdb==2.0.1", "ray[data]==2.60.0", "pyspark==4.3.0"];
-/// A JAX version that is one year older, without optional packages.
+/// A version of JAX that is one year older, without optional packages.
 const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
 
 /// `cargo xtask wheel [--page DIR]`: builds the wheel for this machine in target/wheels. The wheel contains the page in
-/// DIR, or a page that is built first. On Linux it is linked against glibc 2.28, so that it also runs on Ubuntu 20.04
-/// and RHEL 8.
+/// DIR. Without `--page`, the command builds the page first. On Linux, the wheel is linked against glibc 2.28, so that
+/// it also runs on Ubuntu 20.04 and RHEL 8.
 pub(crate) fn command(words: &[String]) -> Result {
     let page = match words {
         [] => build::page(Variant::Release)?,
@@ -61,7 +61,7 @@ pub(crate) fn command(words: &[String]) -> Result {
     Ok(())
 }
 
-/// Returns the folder of an already built page.
+/// Returns the path of a folder that contains a built page.
 fn built_page(folder: &Path) -> Result<PathBuf> {
     let page = std::fs::canonicalize(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     if page.join("index.html").is_file() {
@@ -71,7 +71,8 @@ fn built_page(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Builds a wheel, installs it with the newest JAX and with a version that is one year older, and runs its tests with both.
+/// Builds a wheel, installs the wheel with the newest version of JAX and with a version that is one year older, and
+/// runs the tests with both versions.
 pub(crate) fn check() -> Result {
     let environments = [Environment::find("new", NEW)?, Environment::find("old", OLD)?];
     let [newest, _] = &environments;
@@ -102,12 +103,12 @@ fn tests(environment: &Environment, wheel: &Path, path: &str) -> Result {
     process::run(tests.current_dir(cache::target()))
 }
 
-/// Returns the folder of the package.
+/// Returns the folder of the Python package.
 fn folder() -> PathBuf {
     cache::repository().join("python")
 }
 
-/// Builds the only wheel in a folder and returns its path.
+/// Deletes the wheels in a folder, builds a new wheel there, and returns the path of the new wheel.
 fn wheel(environment: &Environment, profile: &str, page: Option<&Path>, folder_of_wheels: &Path) -> Result<PathBuf> {
     cache::make(folder_of_wheels)?;
     for earlier in wheels(folder_of_wheels)? {
@@ -130,11 +131,11 @@ fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "whl")).collect())
 }
 
-/// A virtual environment with certain packages.
+/// A virtual environment that contains certain packages.
 struct Environment(PathBuf);
 
 impl Environment {
-    /// Returns the environment with this name. Creates it if it is missing or has other packages.
+    /// Returns the environment with this name. Creates the environment if it is missing or has other packages.
     fn find(name: &str, packages: &[&str]) -> Result<Environment> {
         let environment = Environment(cache::folder("python")?.join(name));
         let list = environment.0.join("packages.txt");

@@ -1,4 +1,4 @@
-//! `cargo xtask serve`: a static file server for dist/ that only this machine can reach.
+//! `cargo xtask serve`: serves the files in dist/. Only this machine can reach the server.
 
 mod mime;
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PORT: u16 = 8080;
-/// Maximum length of a request line or header. Browsers do not send anything longer.
+/// Maximum length of a request line or header. Browsers send nothing longer than that.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// `cargo xtask serve [--port N] [--release]`
@@ -53,7 +53,7 @@ fn answer(stream: TcpStream, root: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the method and path of the next request. `None` at the end of the connection.
+/// Returns the method and path of the next request. Returns `None` at the end of the connection.
 fn request(reader: &mut impl BufRead) -> std::io::Result<Option<(String, String)>> {
     let mut head = reader.take(HEAD_BYTES);
     let mut first = String::new();
@@ -88,7 +88,8 @@ fn respond(stream: &mut TcpStream, root: &Path, method: &str, path: &str) -> std
     stream.flush()
 }
 
-/// Returns the file that the path of a request refers to. `None` if it is not a file below the root.
+/// Returns the file to which the path of a request refers. Returns `None` if the path does not name a file below the
+/// root.
 fn resolve(root: &Path, path: &str) -> Option<PathBuf> {
     let path = decode(path.split(['?', '#']).next()?)?;
     let mut file = root.canonicalize().ok()?;
@@ -101,7 +102,7 @@ fn resolve(root: &Path, path: &str) -> Option<PathBuf> {
     file.canonicalize().ok().filter(|file| file.starts_with(&top) && file.is_file())
 }
 
-/// Decodes percent-encoding. `None` if it is malformed.
+/// Decodes percent-encoding. Returns `None` if the path is malformed.
 fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();

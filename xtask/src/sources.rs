@@ -1,4 +1,4 @@
-//! The build id: a digest of all sources of the page.
+//! The build id, which is a digest of all sources of the page.
 //!
 //! The id does not depend on git, and is the same on every machine for the same sources. The id shows whether dist/ is
 //! up to date.
@@ -7,7 +7,7 @@ use crate::{Result, cache};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// Sources of the page.
+/// Files and folders that contain the page's sources.
 const SOURCES: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -53,7 +53,7 @@ fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the files below a path with this extension, in order.
+/// Returns the files with this extension below a path, sorted by path.
 pub(crate) fn with_extension(path: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(path, &mut files)?;

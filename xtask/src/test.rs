@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// Parsed command line.
 struct Request {
-    /// Names of checks. Empty for all checks.
+    /// Names of checks. Empty if all checks run.
     checks: Vec<String>,
     /// True if a skipped test is treated as a failure.
     require_traces: bool,

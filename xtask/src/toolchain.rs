@@ -1,7 +1,8 @@
 //! The Rust toolchain that builds for wasm32.
 //!
-//! If rustup's server is reachable, this is the checkout's own toolchain with the wasm32 target. On machines that reach only
-//! Debian's archive, it is Debian's compiler, with a standard library that `debian-wasm32.sh` builds once into the cache.
+//! If rustup's server is reachable, the toolchain is the checkout's own toolchain with the wasm32 target. Machines that
+//! can reach only Debian's archive use Debian's compiler. `debian-wasm32.sh` then builds the standard library once,
+//! into the cache.
 
 use crate::{Result, apt, cache, process, sources};
 use std::path::PathBuf;
@@ -14,7 +15,8 @@ pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 /// Time limit for rustup to fetch the target. An unreachable server may never answer.
 const RUSTUP_SECONDS: u64 = 90;
 
-/// Script that builds the standard library. The toolchain's key contains the script's digest.
+/// Script that builds the standard library. The digest of the script is part of the name under which the toolchain is
+/// cached.
 const DEBIAN_SCRIPT: &str = include_str!("../debian-wasm32.sh");
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
@@ -27,7 +29,7 @@ pub(crate) enum Toolchain {
 }
 
 impl Toolchain {
-    /// Sets this toolchain for a command and for any cargo that the command starts.
+    /// Makes a command, and any cargo that the command starts, use this toolchain.
     pub(crate) fn apply(&self, command: &mut Command, more_path: &[PathBuf]) -> Result {
         let mut folders = more_path.to_vec();
         if let Toolchain::Debian(root) = self {
@@ -52,18 +54,18 @@ impl Toolchain {
         Ok(command)
     }
 
-    /// Returns true if this toolchain has clippy for wasm32.
+    /// Returns true if this toolchain includes a clippy that can check code for wasm32.
     pub(crate) fn has_clippy(&self) -> bool {
         matches!(self, Toolchain::Own)
     }
 }
 
-/// Returns the path of the cargo that belongs to the toolchain that runs this program.
+/// Returns the path of cargo in the toolchain that runs this program.
 pub(crate) fn own_cargo() -> std::ffi::OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// A search for the toolchain that continues while other tools are installed.
+/// A search for the toolchain, which continues in the background while other tools are installed.
 pub(crate) enum Search {
     Found(Toolchain),
     Rustup(Child, Instant),
@@ -71,7 +73,7 @@ pub(crate) enum Search {
 }
 
 impl Search {
-    /// Looks for a toolchain. If none is installed, requests the target from rustup.
+    /// Looks for a toolchain. If no toolchain is installed, requests the wasm32 target from rustup.
     pub(crate) fn start() -> Result<Self> {
         let wish = std::env::var("CROSSPROF_WASM_TOOLCHAIN").unwrap_or_default();
         if wish != "debian" && own_has_target() {
@@ -98,7 +100,7 @@ impl Search {
         })
     }
 
-    /// Returns the toolchain. If rustup failed, sets up Debian's.
+    /// Returns the toolchain. If rustup failed, sets up Debian's toolchain.
     pub(crate) fn finish(self) -> Result<Toolchain> {
         match self {
             Search::Found(toolchain) => return Ok(toolchain),
@@ -114,7 +116,7 @@ impl Search {
     }
 }
 
-/// Finds the toolchain, or sets it up.
+/// Finds the toolchain, or sets it up if it is missing.
 pub(crate) fn find() -> Result<Toolchain> {
     Search::start()?.finish()
 }
@@ -130,7 +132,8 @@ fn own_has_target() -> bool {
     })
 }
 
-/// Returns the folder for the toolchain of Debian's installed compiler. `None` if that compiler is not installed.
+/// Returns the folder of the toolchain that belongs to Debian's installed compiler. Returns `None` if that compiler is
+/// not installed.
 fn debian_root() -> Result<Option<PathBuf>> {
     let Ok(version) = process::output(Command::new("/usr/bin/rustc").env_remove("RUSTUP_TOOLCHAIN").arg("-V")) else {
         return Ok(None);

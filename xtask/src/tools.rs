@@ -1,18 +1,19 @@
-//! The tools that build and test the page. Each has one exact version.
+//! The tools that build and test the page. Each tool has one fixed version.
 
 use crate::toolchain::{Search, Toolchain};
 use crate::{Result, browser, cache, node, process, toolchain};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Version of binaryen, which contains wasm-opt. The versions in Linux distributions are too old for the compiler's output.
+/// Version of binaryen, which contains wasm-opt. Linux distributions contain older versions, which cannot read the
+/// compiler's output.
 const BINARYEN: &str = "132.0.0";
 
 /// The program that optimises WebAssembly for size and speed.
 pub(crate) struct WasmOpt(PathBuf);
 
 impl WasmOpt {
-    /// Finds wasm-opt, and installs it if it is missing.
+    /// Finds wasm-opt. Installs wasm-opt if it is missing.
     pub(crate) fn find() -> Result<WasmOpt> {
         Ok(WasmOpt(node::package("binaryen", BINARYEN)?.join("bin/wasm-opt")))
     }
@@ -51,7 +52,7 @@ pub(crate) fn setup() -> Result {
     Ok(())
 }
 
-/// Returns the folder of wasm-bindgen and its test runner, in the version from Cargo.lock.
+/// Returns the folder of wasm-bindgen and its test runner. The version of both is the version in Cargo.lock.
 pub(crate) fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
     // Builds without --locked, because wasm-bindgen's own lock file names a crate that some registries no longer have.
@@ -71,11 +72,11 @@ fn locked_version(package: &str) -> Result<String> {
         .ok_or_else(|| format!("Cargo.lock has no package {package}."))
 }
 
-/// Returns the folder of a package's programs: on PATH if the programs there have this version, or else in the cache.
-/// Builds them in the cache if they are missing.
+/// Returns the folder of a package's programs. If programs on PATH have this version, returns their folder. Otherwise,
+/// returns a folder in the cache, and builds the programs there if they are missing.
 ///
-/// These programs run for seconds, so they are built with little optimisation and without link-time optimisation. They share
-/// a target folder, so that common dependencies are built once.
+/// These programs run only for seconds, so they are built with little optimisation and without link-time optimisation.
+/// The programs share a target folder, so that common dependencies are built once.
 fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Result<PathBuf> {
     if let Some(folder) = on_path(version, programs) {
         return Ok(folder);
@@ -106,8 +107,8 @@ fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Re
     Ok(root.join("bin"))
 }
 
-/// Returns the folder on PATH whose programs all have this version. Each program prints its version, such as `trunk
-/// 0.21.14`.
+/// Returns the folder on PATH whose programs all have this version. Each program prints its name and version, such as
+/// `trunk 0.21.14`.
 fn on_path(version: &str, programs: &[&str]) -> Option<PathBuf> {
     let folder = process::which(programs.first()?)?.parent()?.to_owned();
     let is_it = |program: &&str| {

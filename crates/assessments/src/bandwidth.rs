@@ -1,4 +1,5 @@
-//! Judges the bandwidth of the main memory, but only if it limits the program and if most bytes are known.
+//! Judges the memory bandwidth that a program reaches, but only if memory limits the program and the costs of most ops
+//! are known.
 
 use base::format;
 use insight::limits::BANDWIDTH_PERCENT;
@@ -7,10 +8,9 @@ use metrics::roofline;
 use report::{Kernels, Level, Metadata, TopOp, UnifiedProfile};
 use trace::{Framework, SourceFormat};
 
-/// Minimum share of ops with a known cost in the op time for a low utilisation to be judged (our limit).
+/// A low utilisation is judged only if ops with a known cost take at least this share of the op time (our limit).
 const COUNTED: f64 = 0.95;
-/// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time: most of it (our
-/// limit).
+/// The bandwidth is judged if memory-bound ops take more than this percentage of the measured time (our limit).
 const MEMORY_BOUND_PERCENT: f64 = 50.0;
 
 /// Returns the self time of ops that only wait for asynchronous work (`copy-done`, `all-gather-done`), as a share of the self
@@ -24,8 +24,8 @@ pub fn waiting_share(kernels: &Kernels) -> f64 {
     if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
 }
 
-/// Returns the percentage of the measured time, including idle time, during which ops bound by main memory run. Covers the ops
-/// that the profile lists, except ops that only wait for a copy.
+/// Returns the percentage of the measured time, including idle time, that memory-bound ops take. Covers the ops that
+/// the profile lists, except ops that only wait.
 pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     let ops = profile.op_statistics.as_ref()?;
     let is_bound =
@@ -36,8 +36,8 @@ pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
     Some(100.0 * busy * bound / listed).filter(|percent| percent.is_finite())
 }
 
-/// Returns the level of the bandwidth of the main memory, or the reason why the limits of the bandwidth do not apply. Programs
-/// that are not memory-bound do not need the bandwidth. If costs are missing (`counted`, 0 to 1, is the known share), the
+/// Judges the memory bandwidth that a program reaches, or returns the reason why it is not judged. A program that is
+/// not memory-bound does not need the full bandwidth. If costs are missing (`counted`, 0 to 1, is the known share), the
 /// percentage is a lower bound.
 pub(crate) fn level(percent: f64, memory_bound_percent: f64, counted: f64) -> Result<Level, String> {
     let level = BANDWIDTH_PERCENT.judge(percent);
@@ -45,27 +45,29 @@ pub(crate) fn level(percent: f64, memory_bound_percent: f64, counted: f64) -> Re
         Ok(level)
     } else if memory_bound_percent < MEMORY_BOUND_PERCENT {
         Err(format!(
-            "Not judged: memory-bound ops take {} of the measured time.",
+            "Not judged, because memory-bound ops take only {} of the measured time.",
             format::percent(memory_bound_percent)
         ))
     } else if counted < COUNTED {
-        Err(format!("A lower bound: costs are known for {} of the op time.", format::percent(100.0 * counted)))
+        Err(format!(
+            "This is a lower bound, because costs are known for only {} of the op time.",
+            format::percent(100.0 * counted)
+        ))
     } else {
         Ok(level)
     }
 }
 
-/// Returns the reason why a profile of GPUs has no occupancy.
+/// Explains why a GPU profile has no occupancy.
 pub fn no_occupancy(metadata: &Metadata) -> &'static str {
     let is_json = metadata.source_format() == Some(SourceFormat::ChromeJson);
     match metadata.framework() {
         Framework::PyTorch => {
-            "PyTorch estimates it from the number of blocks alone. crossprof does not use this \
-            estimate."
+            "PyTorch estimates occupancy from the number of thread blocks alone. crossprof does not use this estimate."
         }
-        _ if is_amd(&metadata.device_type) => "Not in traces of AMD GPUs.",
-        _ if is_json => "Not in the trace. The xplane next to a trace JSON may contain it.",
-        _ => "Not in the trace.",
+        _ if is_amd(&metadata.device_type) => "Traces of AMD GPUs do not record occupancy.",
+        _ if is_json => "The trace does not record occupancy. The xplane file next to a trace JSON may contain it.",
+        _ => "The trace does not record occupancy.",
     }
 }
 
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
     use report::OpStatistics;
 
-    /// Uses the limits of the table of key performance indicators in the JAX guide: above 60 %, 40 to 60 %, below 40 %.
+    /// The JAX guide sets these limits in its table of key performance indicators: above 60 %, 40 to 60 %, below 40 %.
     #[test]
     fn memory_bandwidth_is_judged_by_the_limits_of_the_guide() {
         let of = |percent| level(percent, 50.0, 1.0).ok();
@@ -87,8 +89,8 @@ mod tests {
         assert_eq!((level(70.0, 0.0, 1.0), level(70.0, 100.0, 0.75)), (Ok(Level::Good), Ok(Level::Good)));
     }
 
-    /// One device for 200 µs. It is idle for 100 µs, memory-bound for 60 µs, compute-bound for 30 µs, and waits for a copy for
-    /// 10 µs.
+    /// One device is measured for 200 µs: it is idle for 100 µs, memory-bound for 60 µs, compute-bound for 30 µs, and
+    /// waits for a copy for 10 µs.
     #[test]
     fn memory_bound_time_is_a_share_of_the_measured_time() {
         let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {

@@ -78,7 +78,7 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Assessment {
 
 const NEARLY_FULL: Limits = Limits { good: NEARLY_FULL_PERCENT, bad: f64::INFINITY };
 
-/// Judges the used share of a device's memory, in percent. Returns the level, and the limits in words.
+/// Judges the percentage of a device's memory that is in use. Returns the level, and the limits in words.
 pub fn fullness(percent: f64) -> (Level, String) {
     (NEARLY_FULL.judge(percent), limits_in_words::of(NEARLY_FULL, Unit::Percent))
 }
@@ -238,7 +238,7 @@ pub fn compilation(profile: &UnifiedProfile) -> Assessment {
         (View::Findings, "compil"),
     )
     .within(COMPILE_US)
-    .with_caveat("Also bad if it interrupts the steps.");
+    .with_caveat("Also bad if compilation interrupts the steps.");
     match &profile.compilation {
         Some(found) => asked
             .answer(

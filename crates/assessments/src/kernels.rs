@@ -99,7 +99,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Assessment {
     asked.answer(share, level, answer, &remedy).advised_by(profile, &["many_small_kernels"])
 }
 
-/// Describes the result of the rule, which has a different limit for short kernels.
+/// Describes the finding `many_small_kernels`, whose limit for short kernels differs from the question's.
 fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     let mut evidence = fired(profile, &["many_small_kernels"]).flat_map(|finding| &finding.evidence);
     evidence.find(|it| it.name == "short_kernel_percent").map_or_else(String::new, |it| {
@@ -107,8 +107,8 @@ fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     })
 }
 
-/// Returns ops by self time, largest first: name, percentage of the self time of all ops, self time
-/// in microseconds.
+/// Returns the name of each op, its percentage of the total self time, and its self time in microseconds, largest
+/// first.
 fn ops(profile: &UnifiedProfile) -> Vec<(&str, Option<f64>, f64)> {
     match &profile.op_statistics {
         Some(ops) => {
@@ -147,7 +147,11 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Assessment {
     }
     let list: Vec<String> = top.iter().map(|(name, share)| format!("{} {}", named(name), percent(*share))).collect();
     let sum = top.iter().map(|op| op.1).sum();
-    let answer = format!("By self time, {}: {} of all op time.", list.join(", "), percent(sum));
+    let answer = format!(
+        "Ops with the most self time: {}. Together, they take {} of all op time.",
+        list.join(", "),
+        percent(sum)
+    );
     asked.answer(sum, None, answer, "")
 }
 
@@ -234,8 +238,8 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Assessment {
         long.len() as f64,
         Some(level),
         answer,
-        "Check whether the op's work requires this time. The roofline shows how close the op is to the device's \
-            peak.",
+        "Check whether the op's work needs this much time. The roofline shows how close the op is to the device's \
+         peak.",
     )
 }
 
@@ -243,7 +247,7 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Assessment {
     let asked = question(
         "occupancy",
         "How high is the occupancy of the kernels?",
-        "Theoretical occupancy: its mean over the kernels, weighted by time.",
+        "Mean theoretical occupancy of the kernels, weighted by time.",
         Unit::Percent,
         Some(metric!("kernel_statistics.occupancy_percent")),
         (View::Kernels, "occupancy_pct<50"),

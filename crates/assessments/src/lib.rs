@@ -1,6 +1,6 @@
-//! Assessments of a run. Each fact about a run is judged once, in this crate. Cards, the checklist and its table show
-//! the same assessment, so they cannot disagree. Results that were saved earlier have the same assessments if they
-//! contain the numbers.
+//! Assessments of a run. Each fact about a run is judged once, in this crate. The cards, the checklist and the
+//! checklist's table show the same assessment, so they cannot disagree. An earlier result has the same assessments if
+//! it contains the numbers that the assessments need.
 //!
 //! ```text
 //! profile --question--> number ---+--> level     good, note, warning, bad
@@ -8,10 +8,10 @@
 //!         limits of the rules ----+    remedy    of the finding about the same fact
 //! ```
 //!
-//! The questions come from a guide to reading JAX profiles, in the order of the guide, followed by our own questions.
-//! The limits are the limits of the rules ([`insight::limits`]). A value between good and bad is a warning. If a
-//! question has no limit for bad values, every value that is not good is a warning. If a finding covers the same fact,
-//! its severity and remedy apply. A question without limits is judged only by findings.
+//! The first questions come from a guide to reading JAX profiles, and keep the guide's order. Our own questions follow.
+//! The questions and the rules share their limits ([`insight::limits`]). A value between the good and the bad limit is
+//! a warning. If a question has no limit for bad values, every value that is not good is a warning. If a finding covers
+//! the same fact, its severity and remedy apply. A question without limits is judged only by findings.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -40,15 +40,15 @@ pub struct Assessment {
     pub question: &'static str,
     /// Name of `value`.
     pub number: &'static str,
-    /// Measured number. Absent if it was not measured.
+    /// Measured number. Absent if the value was not measured.
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
     /// Level of the value. Absent if nothing was measured, or if the value has neither limits nor rules.
     pub level: Option<Level>,
-    /// Limits of the level in words. Empty if only findings judge the value.
+    /// Limits of the value, in words. Empty if only findings judge the value.
     pub limits: String,
-    /// Answer in a sentence, or the reason why there is none.
+    /// Answer in a sentence, or the reason why there is no answer.
     pub answer: String,
     /// Recommended action if the level is not good, or the way to capture missing data. Empty if
     /// there is nothing to do.
@@ -57,11 +57,11 @@ pub struct Assessment {
     pub metric: Option<Metric>,
     /// View with the details.
     pub view: View,
-    /// Filter in the view. Empty if no row would pass.
+    /// Filter that a link to the view sets. Empty if no row would pass the filter.
     pub filter: String,
 }
 
-/// Definition of a fact.
+/// A question about a run, with the limits that judge its answer.
 struct Question {
     id: &'static str,
     question: &'static str,
@@ -70,7 +70,7 @@ struct Question {
     metric: Option<Metric>,
     view: View,
     filter: &'static str,
-    /// Limits of the number. Absent if only findings judge it.
+    /// Limits of the number. Absent if only findings judge the number.
     limits: Option<Limits>,
     /// Other conditions of the level, in a sentence.
     caveat: String,
@@ -88,18 +88,17 @@ fn question(
 }
 
 impl Question {
-    /// Judges the number by these limits.
     fn within(self, limits: Limits) -> Question {
         Question { limits: Some(limits), ..self }
     }
 
-    /// Adds a sentence to the limits.
+    /// Adds a sentence to the limits in words.
     fn with_caveat(self, caveat: impl Into<String>) -> Question {
         Question { caveat: caveat.into(), ..self }
     }
 
-    /// Returns the level that the findings of these rules give to a value. If no rule fired, returns the level by the
-    /// limits. Returns `None` if the first rule could not be checked, for example because too few ops ran.
+    /// Returns the level that the findings of these rules give to a value. If none of the rules fired, judges the value
+    /// by the limits. Returns `None` if the first rule could not be checked, for example because too few ops ran.
     fn level(&self, profile: &UnifiedProfile, rules: &[&str], value: f64) -> Option<Level> {
         if rules.first().is_some_and(|id| is_unchecked(profile, id)) {
             return None;
@@ -140,7 +139,8 @@ impl Question {
         }
     }
 
-    /// Creates an assessment without a number. Uses the reason recorded in the profile or, if there is none, `why`.
+    /// Creates an assessment without a number. The answer is the reason that the profile gives, or `why` if it gives
+    /// none.
     fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Assessment {
         let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
         let is_it = |field: &str| self.metric.is_some_and(|it| field == it.path || field == section(it.path));
@@ -163,7 +163,7 @@ impl Assessment {
     }
 }
 
-/// Returns all assessments, in the order of the guide.
+/// Returns all assessments: first the guide's questions, in the guide's order, then our own.
 pub fn all(profile: &UnifiedProfile) -> Vec<Assessment> {
     vec![
         time::step_time(profile),
@@ -189,13 +189,13 @@ pub fn all(profile: &UnifiedProfile) -> Vec<Assessment> {
     ]
 }
 
-/// Returns the findings of these rules, if the rules applied.
+/// Returns the findings that these rules reported.
 fn fired<'a>(profile: &'a UnifiedProfile, ids: &[&str]) -> impl Iterator<Item = &'a Finding> {
     let is_fired = |it: &&Finding| ids.contains(&it.id.as_str()) && it.severity != FindingSeverity::NotChecked;
     profile.findings.iter().filter(is_fired)
 }
 
-/// Returns the terms for advice in the framework of a profile.
+/// Returns the words that advice uses for the profile's framework.
 fn words(profile: &UnifiedProfile) -> &'static Words {
     profile.metadata.framework().words()
 }
@@ -207,8 +207,8 @@ fn better_file(profile: &UnifiedProfile) -> &'static str {
     if is_export && !is_pytorch { "Open the run's *.xplane.pb file: it contains the most data." } else { "" }
 }
 
-/// Returns the level by the findings of these rules alone: good if the input was checked and no rule applies. A finding of a
-/// more specific rule replaces the finding of the general rule, so both rules are examined.
+/// Judges only by the findings of these rules: good if the first rule was checked and none of them fired. A finding of
+/// a more specific rule replaces the finding of the general rule, so both rules are examined.
 fn level_by_rules(profile: &UnifiedProfile, rules: &[&str]) -> Option<Level> {
     // Results of other tools contain no findings, so nothing was checked.
     if profile.findings.is_empty() {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     /// A capture of 7 steps; 6 of them are counted. In the counted steps, all ops take 1,000 µs, and `matmul` takes 600 µs of
-    /// that. They ran on 2 devices that were busy for half of the time.
+    /// that. The steps ran on 2 devices that were busy for half of the time.
     #[test]
     fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
         let mut profile = report::example::profile();
@@ -284,7 +284,10 @@ mod tests {
         let of = |id: &str| all(&profile).into_iter().find(|it| it.id == id).unwrap();
         let dominant = of("dominant_op");
         assert_eq!((dominant.value, dominant.level), (Some(60.0), Some(Level::Warning)), "{}", dominant.answer);
-        assert_eq!(of("top_ops").answer, "By self time, matmul 60.0 %, add 40.0 %: 100 % of all op time.");
+        assert_eq!(
+            of("top_ops").answer,
+            "Ops with the most self time: matmul 60.0 %, add 40.0 %. Together, they take 100 % of all op time."
+        );
         assert_eq!(of("long_ops").answer, "None. The longest is matmul, with 50.0 µs per step per device.");
     }
 
@@ -323,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Uses the guide's table of key performance indicators: values at, below and above each limit.
+    /// Tries values at, below and above each limit in the guide's table of key performance indicators.
     #[test]
     fn the_limits_are_those_of_the_guide() {
         let with = |busy: f64, compiled: f64, kernel_us: f64| {
@@ -356,7 +359,7 @@ mod tests {
         assert_eq!(with(40.0, 1.1e7, 101.0).last(), Some(&Some(Level::Good)));
     }
 
-    /// Memory is judged if the profile contains it. Its bandwidth is judged as on the overview.
+    /// Memory use is judged if the profile contains it. The checklist and the overview judge memory bandwidth alike.
     #[test]
     fn memory_is_answered_from_its_section() {
         let mut profile = report::example::profile();
@@ -466,8 +469,8 @@ mod tests {
         }
     }
 
-    /// Half of the device time is idle. All ops take 100 us. One op takes 60 of these 100 us, which is 30 % of the device time
-    /// and 60 % of the op time. 2 of 4 steps are counted, on one of two devices.
+    /// Half of the device time is idle. All ops together take 100 us. One op takes 60 of these 100 us, which is 30 % of
+    /// the device time and 60 % of the op time. 2 of 4 steps are counted, on one of two devices.
     #[test]
     fn shares_are_of_op_time_and_times_of_counted_steps() {
         let mut profile = report::example::profile();

@@ -1,4 +1,4 @@
-//! Questions about a step: its duration, and the waits of the devices.
+//! Questions about a step: how long it takes, and what the devices wait for.
 
 use super::{
     Assessment, better_file, capture_host, capture_steps, fired, is_unchecked, level_by_rules, question, words,
@@ -41,26 +41,25 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Assessment {
 /// Rule about steps that take longer than the median step.
 const LONG_STEPS: &str = "step_time_variation";
 
-/// Returns the finding of the rule.
 fn long_steps(profile: &UnifiedProfile) -> Option<&Finding> {
     fired(profile, &[LONG_STEPS]).next()
 }
 
-/// Returns the rules about a part of a step, and a note. `evidence` names the part. If long steps lose the most time to this
-/// part, the rules and the note include the rule about long steps and its result.
+/// Returns the rules about one part of a step, and a note for the answer. `evidence` names the part. If long steps lose
+/// the most time to this part, adds the rule about long steps to the rules, and its result to the note.
 fn with_long_steps<'a>(profile: &UnifiedProfile, rules: &[&'a str], evidence: &str) -> (Vec<&'a str>, String) {
     let lost = long_steps(profile).filter(|finding| finding.evidence.iter().any(|it| it.name == evidence));
     let rules = rules.iter().copied().chain(lost.map(|_| LONG_STEPS)).collect();
     (rules, lost.map_or(String::new(), |finding| format!(" {}.", finding.title)))
 }
 
-/// Returns a part of a step, in percent of the step.
+/// Returns the percentage of a step that a part of it takes.
 pub(super) fn share_of_step(profile: &UnifiedProfile, part: impl Fn(&report::StepParts) -> Option<f64>) -> Option<f64> {
     let steps = profile.step_breakdown.as_ref().filter(|steps| steps.duration_us > 0.0)?;
     Some(100.0 * part(&steps.parts)? / steps.duration_us)
 }
 
-/// Names the base of a percentage of [`share_of_step`]: a step, or the window if no steps were found.
+/// Names the whole that [`share_of_step`] divides by: a step, or the window if no steps were found.
 pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
     if profile.step_timing.avg_step_time_us.is_some() { "of a step" } else { "of the time" }
 }
@@ -210,7 +209,7 @@ pub(super) fn input(profile: &UnifiedProfile) -> Assessment {
             "No step markers or no host events were found, so waiting for input cannot be separated from other idle \
              time.",
             &format!(
-                "Capture with {}, with the input inside {}.",
+                "Capture with {}, and load the input inside {}.",
                 words(profile).host_events,
                 words(profile).next_batch_range
             ),
@@ -257,7 +256,7 @@ pub fn slowed_by_tracing(profile: &UnifiedProfile) -> Assessment {
         (View::Steps, ""),
     )
     .within(SLOWED_PERCENT)
-    .with_caveat("If the increase is bad, idle time and launches are not representative of the program.");
+    .with_caveat("Beyond the bad limit, idle time and launches are not representative of the program.");
     let Some(measured) = profile.tracing.as_ref().filter(|measured| measured.slowed_percent().is_finite()) else {
         return asked.absent("Only the capture kit also measures steps without tracing.".to_owned(), "");
     };

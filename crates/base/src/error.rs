@@ -1,5 +1,5 @@
-//! Errors that leave no profile to show. A smaller problem is a [`Warning`](crate::warning::Warning), and the readable
-//! part of the file is shown.
+//! Errors that leave no profile to show. If a part of the file is readable, that part is shown with a
+//! [`Warning`](crate::warning::Warning) instead.
 //!
 //! The `Display` text of an error is the sentence that users read after the file name. The sentence explains what the
 //! file is and what the user can do. Quotes from the file are shortened.
@@ -45,9 +45,9 @@ pub enum Error {
     /// The file claims to be a profile, but its content does not match.
     #[error("This is {what}, but it cannot be read: {reason}. {remedy}", reason = cut(reason, QUOTED))]
     Malformed {
-        /// Kind of file that it claims to be, with its article.
+        /// Kind of file that the file claims to be, with its article (`a unified profile`).
         what: String,
-        /// Problem with the content, as the rest of a sentence.
+        /// Problem with the content, worded to follow a colon.
         reason: String,
         /// Advice to the user, as a sentence.
         remedy: String,

@@ -1,11 +1,12 @@
-//! Definitions of document fields: their doc comments, compiled in as constants and looked up by path.
+//! Definitions of document fields. A definition is the field's doc comment, compiled in as a constant and looked up by
+//! path.
 
 use std::collections::BTreeMap;
 
 pub use fields_derive::Fields;
 
-/// Definition of a number, a name or a choice. The texts contain Markdown backquotes and links, which [`plain`]
-/// removes.
+/// Definition of a document field: its doc comment. `sentence` and `more` may contain Markdown backquotes and links,
+/// which [`plain`] removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
     /// First sentence of the definition.
@@ -26,11 +27,11 @@ impl Definition {
 pub struct ReportField {
     /// Name of the field in the document.
     pub name: &'static str,
-    /// True if the fields of the value appear directly in the struct, without this field's name.
+    /// True if documents contain the value's own fields in place of this field (`#[serde(flatten)]`).
     pub is_flattened: bool,
     /// Doc comment of the field.
     pub definition: Definition,
-    /// `[]` for a list, `.*` for a map, empty for a single value.
+    /// Suffix of the field in paths: `[]` for a list, `.*` for a map, empty for a single value.
     pub suffix: &'static str,
     /// Fields of the value, or of each value in a list or map.
     pub fields: &'static [ReportField],
@@ -65,9 +66,9 @@ impl<T: Fields> Fields for BTreeMap<String, T> {
     const FIELDS: &'static [ReportField] = T::FIELDS;
 }
 
-/// Returns the meaning of the field at a path of `T`, for example `steps[].name` or
-/// `kernels.kernels_by_category.*.count`. Use this function in constants: an unknown path then fails to compile, and
-/// the program contains only the texts that it uses.
+/// Returns the definition of the field at a path of `T`, for example `steps[].name` or
+/// `kernels.kernels_by_category.*.count`. Call this function in constants. An unknown path then fails to compile, and
+/// the compiler drops all definitions that are not used.
 ///
 /// # Panics
 /// If there is no such field.
@@ -105,7 +106,7 @@ const fn find(mut fields: &[ReportField], path: &[u8]) -> Option<Definition> {
     None
 }
 
-/// Returns the rest of `path` after `start`, or `None` if `path` does not begin with it.
+/// Returns the part of `path` after `start`, or `None` if `path` does not begin with it.
 const fn without<'a>(mut path: &'a [u8], start: &str) -> Option<&'a [u8]> {
     let mut start = start.as_bytes();
     while let [letter, letters @ ..] = start {

@@ -1,4 +1,4 @@
-//! Formats numbers and names for people. Cards show three significant digits, and tooltips and exports show the full
+//! Formats numbers and names for display. Cards show three significant digits, and tooltips and exports show the full
 //! value. A dash means "not measured".
 
 use crate::number;
@@ -17,8 +17,8 @@ pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// Replaces thin spaces inside numbers with plain spaces, for terminals and for programs that read their output: `2048`,
-/// `25 000`.
+/// Replaces thin spaces inside numbers with plain spaces, for terminals and for programs that read crossprof's output:
+/// `2048`, `25 000`.
 pub fn with_plain_spaces(text: &str) -> String {
     let is_of_number = |c: char| c.is_ascii_digit() || c == THIN_SPACE;
     let mut plain = String::with_capacity(text.len());
@@ -94,7 +94,7 @@ pub fn optional_time_us(us: Option<f64>) -> String {
     us.map_or_else(|| DASH.to_owned(), time_us)
 }
 
-/// Formats a time in microseconds with every digit: `33 123.456 µs`.
+/// Formats a time in microseconds with all its digits: `33 123.456 µs`.
 pub fn full_time_us(us: f64) -> String {
     format!("{} µs", full(us))
 }
@@ -163,7 +163,7 @@ pub fn number_of_digits(value: f64, digits: usize) -> String {
     format!("{sign}{text}")
 }
 
-/// Smaller numbers than this are written with a power of ten.
+/// Numbers below this limit are written with a power of ten.
 const SMALLEST: f64 = 1e-6;
 
 /// Formats a number below 1 with all its digits, and with at least two decimals.
@@ -194,7 +194,8 @@ pub fn bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Formats a number with every digit, the whole part in groups of three: `33 123.456`.
+/// Formats a number with all its digits, and puts the digits before the decimal point into groups of three: `33
+/// 123.456`.
 pub fn full(value: f64) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -207,8 +208,7 @@ pub fn full(value: f64) -> String {
 }
 
 /// Shortens a name to at most `width` characters. Cuts in the middle, because the start of a name shows the kind and
-/// the end shows the number. The exceptions are a source line (`file:line`), which is cut at its start, and a C++
-/// kernel, which is cut at its end.
+/// the end shows the number. A source line (`file:line`) is cut at its start, and the name of a C++ kernel at its end.
 pub fn shorten(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -240,9 +240,9 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Strips the return type and the namespaces of a C++ kernel. These parts are similar for all kernels. For example,
-/// `void at::native::(anonymous namespace)::softmax<float>(float*)` becomes `softmax<float>(float*)`. Returns `None`
-/// for other names.
+/// Strips the return type and the namespaces from the name of a C++ kernel, because they are similar for all kernels.
+/// For example, `void at::native::(anonymous namespace)::softmax<float>(float*)` becomes `softmax<float>(float*)`.
+/// Returns `None` for other names.
 fn kernel(name: &str) -> Option<String> {
     if !name.contains("::") || !name.contains(['<', '(']) {
         return None;

@@ -11,7 +11,7 @@
 
 use memchr::memmem;
 
-/// Replaces each number of a layer in the path by `*`. Digits before a letter stay: `conv2d_6` becomes `conv2d_*`.
+/// Replaces each layer number in a path with `*`. Keeps digits directly before a letter: `conv2d_6` becomes `conv2d_*`.
 pub fn layered(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     let mut rest = path;
@@ -27,7 +27,7 @@ pub fn layered(path: &str) -> String {
     text
 }
 
-/// Splits a path into its segments. A slash inside parentheses does not split: `jvp(a/b)` is one segment.
+/// Splits a path into its segments. A slash inside parentheses does not separate segments: `jvp(a/b)` is one segment.
 pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0i32;
     let segments = path.trim_end_matches(':').split(move |c: char| {
@@ -51,13 +51,13 @@ fn first_path(path: &str) -> (&str, &str) {
     (common, joined.split_at(end.unwrap_or(joined.len())).0)
 }
 
-/// Splits a path into its segments. If XLA joined several paths, splits only the first one.
+/// Splits a path into its segments, or only the first path if XLA joined several.
 fn first_segments(path: &str) -> impl Iterator<Item = &str> {
     let (common, rest) = first_path(path);
     segments(common).chain(segments(rest))
 }
 
-/// Segments that describe how the program is compiled and run, and not a part of the model.
+/// Segments that describe how the program is compiled and run, and that name no part of the model.
 const STRUCTURE: [&str; 9] = [
     "main",
     "while",
@@ -73,8 +73,8 @@ const STRUCTURE: [&str; 9] = [
 /// Transformations that enclose the name of a scope.
 const TRANSFORMATIONS: [&str; 6] = ["transpose(", "jvp(", "vmap(", "remat(", "checkpoint(", "shard_map("];
 
-/// Returns the scopes of the program, outermost first. Compiled functions, transformations and the primitive at the end
-/// are left out. If XLA joined several paths, returns the scopes of the first one.
+/// Returns the scopes that the user's program gave to a path, outermost first. Compiled functions, transformations and
+/// the primitive at the end are left out. If XLA joined several paths, returns the scopes of the first one.
 pub fn scopes(path: &str) -> Vec<&str> {
     let mut scopes: Vec<&str> = first_segments(path).flat_map(|segment| untransformed(segment).split('/')).collect();
     scopes.pop();
@@ -106,8 +106,8 @@ pub fn training_pass(path: &str) -> Option<&'static str> {
         .find_map(|(mark, pass)| has(mark).then_some(pass))
 }
 
-/// Strips the number from a name: `fusion.12`, `fusion.12.remat2` and `fusion_12` become `fusion`. A name that is only a
-/// number stays.
+/// Strips the number from a name: `fusion.12`, `fusion.12.remat2` and `fusion_12` become `fusion`. A name that is only
+/// a number stays unchanged.
 pub fn name_without_number(name: &str) -> &str {
     let mut base = name;
     loop {

@@ -9,13 +9,13 @@ pub fn without_home(text: &str) -> String {
     if unix.contains(":\\") { replaced(&unix, ':', windows_home) } else { unix }
 }
 
-/// Returns the text with `~` for home folders. Every exporter calls this function last. A text without home folders is
-/// not copied.
+/// Returns the text with `~` in place of home folders. Every exporter calls this function last. A text without home
+/// folders is not copied.
 pub fn shared(text: String) -> String {
     if may_have(&text) { without_home(&text) } else { text }
 }
 
-/// Quick test that returns false for almost every text without a home folder.
+/// Quick test before [`without_home`]. If the result is false, the text contains no home folder.
 pub fn may_have(text: &str) -> bool {
     text.bytes().any(|byte| byte == b'/' || byte == b'\\')
         && ["/home/", "/Users/", "/root", ":\\"].iter().any(|start| text.contains(start))

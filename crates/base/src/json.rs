@@ -1,7 +1,8 @@
 //! Reads JSON through a tree, with as little code per type as possible.
 //!
-//! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats the
-//! parser's text handling for each field. In the browser, the size of this code outweighs the time that it saves.
+//! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats
+//! the parser's text handling for each field. In the browser, a smaller program is worth more than the time that this
+//! code saves.
 //!
 //! This module therefore parses text into a [`Value`] with code that exists only once. A struct is read only from an
 //! object, and a list only from an array, so the compiler drops the code for the other cases. The remaining code of a
@@ -74,7 +75,7 @@ fn invalid_type(value: &Value, expected: &dyn Expected) -> Error {
     Error::invalid_type(found, expected)
 }
 
-/// Declares the methods for all widths of numbers, which share one piece of code.
+/// Declares the methods for numbers of all widths. The methods share one piece of code.
 macro_rules! numbers {
     ($($name:ident)*) => {$(
         fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -271,7 +272,7 @@ fn fields<'de, const EXPLAINS: bool, V: Visitor<'de>>(
     }
 }
 
-/// Yields the fields of a struct in the order of its declaration.
+/// Yields the fields of a struct in declaration order.
 struct Fields<const EXPLAINS: bool> {
     /// Entries sorted by key. This is a vector, because removing an entry from a map costs two kilobytes of
     /// WebAssembly.

@@ -1,5 +1,5 @@
-//! Writes JSON text. One serializer produces both layouts, because the code that writes a profile is large and is
-//! compiled for each type of serializer.
+//! Writes JSON text, compact or indented. One serializer produces both layouts, because the code that writes a profile
+//! is large and is compiled for each type of serializer.
 
 use std::io::{Result, Write};
 
@@ -11,7 +11,7 @@ pub fn compact(value: &impl Serialize) -> String {
     text(value, Layout(None))
 }
 
-/// Writes the value with an indentation of two spaces, for people.
+/// Writes the value with an indentation of two spaces, which people can read.
 pub fn pretty(value: &impl Serialize) -> String {
     text(value, Layout(Some(PrettyFormatter::new())))
 }
@@ -26,7 +26,7 @@ fn text(value: &impl Serialize, layout: Layout) -> String {
     text.unwrap_or_else(|error| serde_json::json!({ "not_written": error }).to_string())
 }
 
-/// Indented output, or compact output if `None`.
+/// Formatter for indented output. If it is `None`, the output is compact.
 struct Layout(Option<PrettyFormatter<'static>>);
 
 macro_rules! either {

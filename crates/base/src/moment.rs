@@ -1,22 +1,22 @@
-//! Recognises from a file's name whether the file was saved before or after the work.
+//! Recognises from a file's name whether the file was saved before or after the profiled work.
 
-/// Words in the name of a file that was saved before the work.
+/// Words in the name of a file that was saved before the profiled work.
 const START: [&str; 6] = ["start", "begin", "before", "first", "initial", "init"];
-/// Words in the name of a file that was saved after the work.
+/// Words in the name of a file that was saved after the profiled work.
 const END: [&str; 5] = ["end", "after", "last", "final", "finish"];
 
 /// When a file was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
-    /// Before the work.
+    /// Before the profiled work.
     Start,
     /// Unknown.
     Unknown,
-    /// After the work.
+    /// After the profiled work.
     End,
 }
 
-/// Returns the moment that a file name indicates. Its first known word decides.
+/// Returns the moment that a file name indicates. The first word of the name that means the start or the end decides.
 pub fn of_name(name: &str) -> Moment {
     let name = name.to_lowercase();
     let mut words = name.split(|letter: char| !letter.is_alphabetic());

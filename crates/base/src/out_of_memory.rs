@@ -2,11 +2,11 @@
 
 use memchr::memmem;
 
-/// Words that appear only in errors of runtimes and frameworks, spelled as in these errors.
+/// Words that appear only in errors of runtimes and frameworks, with the spelling that those errors use.
 const ERRORS: [&str; 6] =
     ["RESOURCE_EXHAUSTED", "esource exhausted", "OUT_OF_MEMORY", "OutOfMemoryError", PEAK_BUFFERS, LARGEST_ALLOCATIONS];
 
-/// Words that may also appear in other texts.
+/// Words of out-of-memory errors that may also appear in other texts.
 const WORDS: [&str; 8] = [
     "ut of memory",
     "OutOfMemory",
@@ -24,7 +24,7 @@ const OOM: &str = "OOM";
 /// Heading of XLA's list of buffers on GPUs and CPUs.
 pub const PEAK_BUFFERS: &str = "Peak buffers:";
 
-/// Heading of XLA's list of buffers on TPUs. The name of the memory space follows.
+/// Heading of XLA's list of buffers on TPUs. The name of the memory space follows the heading.
 pub const LARGEST_ALLOCATIONS: &str = "Largest program allocations in ";
 
 /// Returns true if the text contains a runtime error. This test is stricter than [`is_said`].

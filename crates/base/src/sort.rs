@@ -1,4 +1,4 @@
-//! Sorting and ordered maps that are compiled only once.
+//! Sort functions and ordered maps that are compiled only once.
 //!
 //! The compiler generates the standard library's sort again for every type and comparison, at about five kilobytes of
 //! WebAssembly each. Collecting into an ordered map has the same cost. The lists of a report are short, so these functions
@@ -66,7 +66,7 @@ fn sort_keys(keys: &mut [(i64, u32)], ties: &dyn Fn(usize, usize) -> Ordering) {
     keys.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| ties(a.1 as usize, b.1 as usize)));
 }
 
-/// Keeps the first `top` items in sorted order. If items compare as equal, the earlier item is kept.
+/// Sorts the items and keeps the first `top`. If items compare as equal, the earlier item is kept.
 pub fn first_by<T>(items: &mut Vec<T>, top: usize, compare: impl Fn(&T, &T) -> Ordering) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     select_indices(&mut order, top, &|a, b| match (items.get(a), items.get(b)) {
@@ -84,7 +84,7 @@ pub fn first_by<T>(items: &mut Vec<T>, top: usize, compare: impl Fn(&T, &T) -> O
     sort_by(items, compare);
 }
 
-/// Keeps the first `top` indices in any order.
+/// Keeps the `top` indices that a sort would place first, without sorting them.
 #[inline(never)]
 fn select_indices(order: &mut Vec<usize>, top: usize, compare: &dyn Fn(usize, usize) -> Ordering) {
     if top < order.len() {

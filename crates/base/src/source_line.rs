@@ -5,7 +5,7 @@
 //! /venv/site-packages/flax/linen/linear.py:287:8      a library's
 //! ```
 
-/// Folders of installed packages, and of programs that only start others.
+/// Folders of installed packages and of launchers.
 const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "bin"];
 
 /// Folders of packages that are often used without installation, for example from a checkout.
@@ -19,7 +19,7 @@ const PACKAGES: [[&str; 2]; 7] = [
     ["absl", "app.py"],
 ];
 
-/// Names of user code without a file: input to an interpreter.
+/// Prefixes of the names that Python gives to code typed into an interpreter.
 const TYPED: [&str; 2] = ["<ipython-input", "<stdin>"];
 
 /// Returns true if a file belongs to an installed package, to Python itself, or to a launcher.
@@ -35,7 +35,7 @@ pub fn is_library(file: &str) -> bool {
     in_package || file.contains("/lib/python3")
 }
 
-/// Returns the frames of a call stack with one frame per line, as `file:line`, outermost first.
+/// Returns the frames of a call stack as `file:line`, outermost first. Each line of `stack` is a frame.
 pub fn frames(stack: &str) -> impl DoubleEndedIterator<Item = &str> {
     stack.lines().map(without_column).filter(|frame| !frame.is_empty())
 }

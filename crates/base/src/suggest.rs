@@ -13,7 +13,7 @@ pub fn words(word: &str, known: &[&str]) -> Vec<String> {
 }
 
 /// Returns the texts within a distance of `limit`, nearest first. Leaves out texts that are much farther away than the
-/// first.
+/// nearest one.
 pub fn nearest(mut candidates: Vec<(usize, String)>, limit: usize) -> Vec<String> {
     candidates.retain(|(distance, _)| *distance <= limit);
     sort::sort_by(&mut candidates, |a, b| a.cmp(b));
@@ -21,7 +21,7 @@ pub fn nearest(mut candidates: Vec<(usize, String)>, limit: usize) -> Vec<String
     candidates.into_iter().take(COUNT).filter(|(distance, _)| *distance <= best + 2).map(|(_, text)| text).collect()
 }
 
-/// Returns ` Did you mean a or b?`, or an empty text without suggestions.
+/// Returns ` Did you mean a or b?`, or an empty text if there are no suggestions.
 pub fn question(suggestions: &[String]) -> String {
     match suggestions {
         [] => String::new(),
@@ -30,7 +30,8 @@ pub fn question(suggestions: &[String]) -> String {
     }
 }
 
-/// Counts the letters to change, insert or remove. Returns only a lower bound if the lengths differ by 64 or more.
+/// Returns the number of letters to change, insert or remove to turn `a` into `b`. Returns only a lower bound if the
+/// lengths differ by 64 or more.
 pub fn distance(a: &str, b: &str) -> usize {
     const FAR: usize = 64;
     let letters = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();

@@ -1,4 +1,5 @@
-//! Problems that crossprof found while it read a profile. Warnings are data of the report, not log lines.
+//! Problems that crossprof found while it read a profile. Warnings are part of the report, and are not written to a
+//! log.
 
 mod code;
 mod cut;
@@ -24,7 +25,7 @@ pub enum Severity {
 
 /// A problem that the reader of a profile should know about.
 ///
-/// `code` is short and stable (`json_truncated`). The other fields contain the place and the extent of the problem.
+/// `code` is short and stable (`json_truncated`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Warning {
     /// Stable identifier in snake_case. The documentation, the tests and the page use the same identifier.
@@ -33,13 +34,13 @@ pub struct Warning {
     pub severity: Severity,
     /// Plain sentence: what happened and what crossprof kept.
     pub message: String,
-    /// Advice to the user. Absent if there is nothing to do.
+    /// Advice to the user. Absent if no action is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
     /// Name of the file, as the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Position in that file, in bytes from its start as stored on disk (unless the message states otherwise).
+    /// Position of the problem, in bytes from the start of the file on disk (unless the message states otherwise).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_offset: Option<u64>,
     /// Number of events or bytes that are affected.
@@ -61,7 +62,8 @@ impl Warning {
         }
     }
 
-    /// Returns true if the warning has this code. An imported profile may have codes that this version does not know.
+    /// Returns true if the warning has this code. An imported profile may contain codes that this version does not
+    /// know.
     pub fn is(&self, code: WarningCode) -> bool {
         self.code == code.label()
     }

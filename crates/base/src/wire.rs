@@ -70,7 +70,7 @@ pub enum Fault<'a> {
 pub struct WireError<'a> {
     /// Start of the unreadable field, in bytes from the start of the reader's slice.
     pub position: usize,
-    /// Problem with the message.
+    /// Reason why the field is unreadable.
     pub fault: Fault<'a>,
 }
 
@@ -155,8 +155,8 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Returns the next field, or `None` if it is unreadable. [`Reader::fault`] then reads it again to find the reason,
-    /// so that the common case stays fast.
+    /// Returns the next field, or `None` if it is unreadable. [`Reader::fault`] then reads the field again to find the
+    /// reason, so that the common case stays fast.
     #[inline(always)]
     fn read(&mut self) -> Option<Field<'a>> {
         let (number, wire_type) = self.tag()?;
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
 /// Reads a varint of two to ten bytes. Returns the value and its length. Drops bits above the 64th, as every protobuf
 /// implementation does.
 ///
-/// If possible, it reads eight bytes at once. The first byte without its top bit set ends the number:
+/// If possible, the function reads eight bytes at once. The first byte whose top bit is 0 ends the number:
 ///
 /// ```text
 /// bytes   1ggggggg 1fffffff ... 0aaaaaaa    (low groups of seven bits first)

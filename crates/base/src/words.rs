@@ -1,7 +1,7 @@
 //! Enums whose values are fixed words in a document.
 
-/// Declares enums with one word for each value (`Name = "word"`). Each value is written as its word, and its method
-/// `label` returns the word.
+/// Declares enums with one word for each value (`Name = "word"`). Documents contain the word of a value, which the
+/// method `label` returns.
 ///
 /// The calling crate must depend on `serde` and `schemars`. Mark the default value with `#[default]`.
 #[macro_export]

@@ -7,7 +7,7 @@ use report::SourceFormat;
 /// Message if a multiple of the baseline overflows.
 pub(super) const UNBOUNDED: &str = "The bound computed from the baseline is not a finite number.";
 
-/// A number of the baseline, taken over all of its runs.
+/// One number of the baseline, summarised over all baseline runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
     /// Number of the only run, or the median of the numbers of several runs. For an even number of runs, the mean of
@@ -22,7 +22,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Computes the reference of `number` over the runs of a baseline.
+    /// Summarises `number` over the runs of a baseline.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The fields that a profile can have, from its JSON Schema: the existing paths and their targets.
+//! The fields that a profile can have, from its JSON Schema: every path, and the value that it leads to.
 //!
 //! Paths are checked against the schema, not against a profile. A path that is not in the schema is a mistake in the
 //! rule. A path that is in the schema but not in a run was not measured.
@@ -12,16 +12,16 @@ use super::{suggest, unit};
 use base::suggest::words as nearest;
 use expression::{Error, Unit};
 
-/// Maximum number of references to follow. The profile's schema nests seven deep.
+/// Maximum number of references to follow. In the profile's schema, references are nested seven deep.
 const DEPTH: usize = 32;
 /// Maximum number of names in a message.
 const LISTED: usize = 12;
 
-/// A place of the profile, as the schema describes it.
+/// A place in the profile, as the schema describes it.
 #[derive(Clone, Debug)]
 enum Node {
     Number,
-    /// A text: one of these words, or any text if the list is empty.
+    /// A text: one of these words, or any text if no words are given.
     Text(Vec<String>),
     Flag,
     List(Box<Node>),
@@ -33,13 +33,13 @@ enum Node {
 /// The place that a path leads to.
 struct PathEnd<'a> {
     node: &'a Node,
-    /// Unit, from the name of the last field.
+    /// Unit, taken from the name of the path's last field.
     unit: Option<Unit>,
     /// True if the path leads to an entry of a list or to the value of a key of a map.
     is_entry: bool,
 }
 
-/// Contains all paths of the profile.
+/// All paths that a profile can contain.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     root: Node,
@@ -54,7 +54,7 @@ impl Catalogue {
     }
 
     /// Sets the possible words of a text, if the schema does not list them: for example, the rule names in
-    /// `findings[*].id`. Does nothing if the path leads to no text.
+    /// `findings[*].id`. Does nothing if the path does not lead to a text.
     pub fn set_words(&mut self, path: &Path, words: &[&str]) {
         let mut place = &mut self.root;
         for part in &path.parts {
@@ -85,7 +85,7 @@ impl Catalogue {
     ///
     /// # Errors
     ///
-    /// Fails if no profile has this path, or if it does not lead to a number. The error suggests similar paths.
+    /// Fails if no profile has this path, or if the path does not lead to a number. The error suggests similar paths.
     pub fn check_number(&self, path: &Path) -> Result<Option<Unit>, Error> {
         let place = self.follow(path, &self.numbers())?;
         let (what, below) = match place.node {
@@ -112,7 +112,8 @@ impl Catalogue {
         Err(Error::new(path.whole_span(), message))
     }
 
-    /// Returns the path of the entries that `count(path)` counts. If `path` is a list or map, these are all of its entries.
+    /// Returns the path of the entries that `count(path)` counts. If `path` leads to a list or map, returns the path of
+    /// all of its entries.
     ///
     /// # Errors
     ///
@@ -189,7 +190,7 @@ fn unknown(path: &Path, known: &[Path]) -> Error {
     error.suggest(suggest::paths(path, known)).or_help("docs/metrics.md lists every number.")
 }
 
-/// Checks that `[key=values]` fits a list of such entries, and explains why if not.
+/// Fails with an explanation if the selector `[key=values]` does not fit a list of such entries.
 fn check_selector(entry: &Node, key: &str, values: &[String], span: Range<usize>) -> Result<(), Error> {
     let wrong = |message: String| Error::new(span.clone(), message);
     let Node::Section(fields) = entry else {
@@ -254,7 +255,6 @@ fn lists(root: &Node) -> Vec<Path> {
     found
 }
 
-/// Converts a part of the schema to a node.
 fn node(schema: &Value, root: &Value, depth: usize) -> Node {
     if depth > DEPTH {
         return Node::Text(Vec::new());

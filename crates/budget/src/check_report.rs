@@ -1,5 +1,5 @@
-//! The result of a check. `--format json` writes it, and all other formats are rendered from it. docs/budgets.md describes
-//! it.
+//! The result of a check. `--format json` writes this result, and all other formats are rendered from it.
+//! docs/budgets.md describes its fields.
 
 use serde::Serialize;
 
@@ -50,13 +50,13 @@ pub struct LimitReport {
     pub why: Option<String>,
     /// Outcome of the limit.
     pub status: Status,
-    /// Path of `value`. If the rule leads to several numbers, the path of the worst number. Absent for counts.
+    /// Path of `value`. Path of the worst number, if the rule covers several numbers. Absent for counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Unit of `value`, `bound` and `baseline`. Absent for numbers without a unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// The run's number, in `unit`.
+    /// Value of the run, in `unit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// Required relation of the value to the bound: `<`, `<=`, `>`, `>=`, `==`, `!=`.
@@ -77,9 +77,9 @@ pub struct LimitReport {
     /// and for `!=`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_percent: Option<f64>,
-    /// Number of values that the rule leads to and that were compared.
+    /// Number of values that were compared.
     pub matches: u64,
-    /// True if an absent number does not fail the limit.
+    /// True if the limit does not fail when the number is absent.
     pub optional: bool,
     /// Result as a sentence.
     pub message: String,
@@ -135,18 +135,18 @@ pub struct Counts {
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
-    /// Version of this document, [`VERSION`].
+    /// Version of this document: [`VERSION`].
     pub check_version: String,
     /// Program and version that wrote the report.
     pub generator: String,
-    /// Path of the budget, as given.
+    /// Path of the budget, as the user gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<String>,
     /// True if no limit of any run fails.
     pub holds: bool,
-    /// Limits of all runs, by outcome.
+    /// Number of limits of all runs, by outcome.
     pub counts: Counts,
-    /// The runs, in the order given.
+    /// The runs, in the order in which the user gave them.
     pub runs: Vec<RunReport>,
 }
 
@@ -179,7 +179,6 @@ impl CheckReport {
     }
 }
 
-/// Counts limits by outcome.
 pub(super) fn counts<'a>(limits: impl Iterator<Item = &'a LimitReport>) -> Counts {
     let mut counts = Counts::default();
     for limit in limits {

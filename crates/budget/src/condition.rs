@@ -23,7 +23,7 @@ use expression::{
 };
 use report::{Finding, FindingSeverity, SourceFormat, UnifiedProfile};
 
-/// A condition on each run, compared with the baseline.
+/// A condition on each run of a comparison, relative to the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The condition as written, for messages.
@@ -41,7 +41,8 @@ enum Test {
 /// Result of a condition for one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionReport {
-    /// True if the condition is met. Also true if it cannot be checked, because a check that cannot run must not pass.
+    /// True if the condition is met. Also true if the condition cannot be checked, because a check that cannot run must
+    /// not pass.
     pub is_met: bool,
     /// Result as a sentence.
     pub message: String,
@@ -112,7 +113,7 @@ fn new_findings(
     }
 }
 
-/// Returns true if this rule was checked. False if it lacked input, or if another tool wrote the profile.
+/// Returns true if this rule was checked. False if the rule lacked input, or if another tool wrote the profile.
 fn has_checked(profile: &UnifiedProfile, id: &str) -> bool {
     let is_unchecked = profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked);
     let is_imported =
@@ -168,7 +169,7 @@ fn no_condition(input: &mut Input<'_>) -> Parsed<Test> {
     Err(ErrMode::Cut(error.or_help(EXAMPLES)))
 }
 
-/// Returns the next word, which may be empty, and the range for messages.
+/// Returns the next word, which may be empty, and its position, for messages.
 fn word<'t>(input: &Input<'t>) -> (&'t str, Range<usize>) {
     let text: &'t str = input.as_ref();
     let end = text.find(|c| !is_word(c)).unwrap_or(text.len());

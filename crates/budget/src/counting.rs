@@ -34,8 +34,8 @@ pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     }
 }
 
-/// Counts the findings at the path that the run has and no baseline run has, by rule. If a rule could not be checked in any
-/// baseline run, its finding is unknown, not new.
+/// Counts the findings at the path whose rule fired in the run but in no baseline run. If no baseline run could check a
+/// rule, its finding is unknown, not new.
 pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
     if baselines.is_empty() {
@@ -64,7 +64,6 @@ pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     }
 }
 
-/// Returns true if this rule could be checked in a profile.
 fn has_checked(profile: &Value, id: &str) -> bool {
     let text = |entry: &'_ Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     match profile.get("findings").and_then(Value::as_array) {

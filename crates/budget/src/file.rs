@@ -1,4 +1,4 @@
-//! Budgets in TOML. Needs the `cli` feature, because the web page reads no budgets.
+//! Budgets in TOML. This module needs the `cli` feature, because the web page reads no budgets.
 //!
 //! ```toml
 //! baseline = "main.json"
@@ -10,8 +10,8 @@
 //! why = "Slower than main means a longer night run."
 //! ```
 //!
-//! Reports all mistakes of a file at once, each with its line and column. Unknown keys are mistakes too: a limit with a
-//! mistyped `optional` would otherwise change its meaning.
+//! Reports all mistakes of a file at once, each with its line and column. Unknown keys are mistakes too: otherwise, a
+//! mistyped `optional` would change the meaning of a limit.
 
 use std::ops::Range;
 
@@ -48,8 +48,8 @@ pub struct Mistake {
     pub excerpt: String,
 }
 
-/// A text of the file with the position of its content. The position is absent if the file does not contain the content
-/// literally.
+/// A text in the file, with the position of its content. The position is absent if the file does not contain the
+/// content literally.
 struct Text<'a> {
     value: &'a str,
     span: Range<usize>,
@@ -169,7 +169,8 @@ impl<'a> Reader<'a> {
         limits.extend(found);
     }
 
-    /// Adds the limits of `path` with `max`, `min` and `absent`. `before` is the number of mistakes found before this table.
+    /// Adds the limits that `max`, `min` and `absent` set for `path`. `before` is the number of mistakes found before
+    /// this table.
     fn bounded(&mut self, table: &'a Table<'a>, path: &Text<'_>, absent: bool, before: usize, found: &mut Vec<Limit>) {
         if absent {
             if ["max", "min"].iter().any(|key| table.contains_key(*key)) {
@@ -211,7 +212,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns a bound as the text of a rule. The file may write it as a number or a text.
+    /// Returns a bound as the text of a rule. In the file, the bound may be a number or a text.
     fn bound(&mut self, table: &'a Table<'a>, key: &str) -> Option<(String, Text<'a>)> {
         let value = table.get(key)?;
         let digits = match value.get_ref() {
@@ -242,7 +243,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports an error at its position if the file contains the text literally, and at the whole text if not.
+    /// Reports an error at its position if the file contains the text literally, otherwise at the start of the text.
     fn rule_error(&mut self, text: &Text<'_>, error: Error) {
         let span = match text.content {
             Some(content) => {

@@ -1,4 +1,4 @@
-//! Patterns over names: `*` matches any text (empty text and slashes included), and `?` matches one character. All other
+//! Patterns for names: `*` matches any text (empty text and slashes included), and `?` matches one character. All other
 //! characters match themselves.
 
 /// Returns true if the pattern matches the whole `text`.
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(literals("*/attn?x*").collect::<Vec<_>>(), ["attn", "x"]);
     }
 
-    /// Defines the match character by character, without the loop of [`fits`].
+    /// Matches character by character, without the loop of [`fits`], as a reference for tests.
     fn by_definition(pattern: &[char], text: &[char]) -> bool {
         match (pattern.split_first(), text.split_first()) {
             (None, None) => true,

@@ -1,8 +1,8 @@
 //! Renders the result of a check as JUnit XML, which CI systems read: one suite per run, one test case per limit.
 //!
-//! Readers do not agree on one schema. This module uses only the elements and attributes that they share (`testsuites`,
-//! `testsuite`, `testcase`, `failure`, `skipped`, `properties`, `system-out`). All times are 0, because limits take no
-//! time, and some readers show "NaN" if the attribute is absent.
+//! Programs that read JUnit XML do not agree on one schema. This module uses only elements and attributes that all of
+//! them read (`testsuites`, `testsuite`, `testcase`, `failure`, `skipped`, `properties`, `system-out`). All times are
+//! 0, because checking a limit takes no time. The attribute is written because some readers show "NaN" without it.
 
 use super::check_report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::baseline_text;
@@ -19,7 +19,7 @@ pub fn to_junit(report: &CheckReport) -> String {
     text
 }
 
-/// An absent number is a failure and not an error, because the program itself worked.
+/// An absent number is a failure and not an error, because crossprof itself worked.
 fn numbers(counts: Counts) -> String {
     let failures = counts.fail + counts.missing;
     let tests = counts.pass + failures + counts.skipped;
@@ -60,8 +60,8 @@ fn push_outcome(limit: &LimitReport, text: &mut String) {
     }
 }
 
-/// Escapes text for XML elements and attributes. XML cannot contain control characters and two code points in any form,
-/// so these are written out.
+/// Escapes text for XML elements and attributes. XML cannot represent control characters and the code points U+FFFE and
+/// U+FFFF, so they are written as escapes (`\u{fffe}`).
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {

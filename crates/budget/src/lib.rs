@@ -10,14 +10,15 @@
 //!                            LimitReport ──▶ RunReport ──▶ CheckReport ──▶ text, Markdown, JUnit, JSON
 //! ```
 //!
-//! A rule refers to fields of the unified profile by their paths. The JSON Schema defines which fields exist. A wrong path
-//! is therefore reported before any profile is read, and a correct path that a run lacks is *missing*, with the profile's
-//! own reason. Rules are checked against the profile's JSON document, as any other program would see it. A rule can also sum
-//! the ops of a step that match a pattern, count findings that the baseline lacks, and compare step times with the
-//! baseline's beyond the noise. The conditions of a comparison (`--fail-on`) use the same words.
+//! A rule refers to fields of the unified profile by their paths. The JSON Schema defines which fields exist. A wrong
+//! path is therefore reported before any profile is read. If a run lacks a correct path, the number is *missing*, and
+//! the profile gives the reason. Rules are checked against the profile's JSON document, as any other program would see
+//! it. A rule can also sum the ops of a step that match a pattern, and count findings that the baseline lacks. A rule
+//! can also limit how much slower steps are than in the baseline, beyond the noise. The conditions of a comparison
+//! (`--fail-on`) use the same words.
 //!
 //! A mistake in a rule is an [`expression::Error`] with its position. The reason why a number is missing is a sentence
-//! (`String`). Reports only show the sentence.
+//! (`String`), because reports only show this sentence.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -85,8 +86,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails if JSON cannot represent the profile. If the document lacked its numbers, all limits would be missing for
-    /// the wrong reason.
+    /// Fails if JSON cannot represent the profile. Otherwise, limits would wrongly report that the run lacks the
+    /// numbers.
     pub fn of(profile: &UnifiedProfile, file: &str) -> Result<Document, NoDocument> {
         let metadata = profile.metadata.clone();
         let name = Some(metadata.name()).filter(|name| !name.is_empty()).unwrap_or(file);

@@ -1,4 +1,4 @@
-//! A rule that was checked against the known fields: its path exists, and its bound uses the unit of the field.
+//! A rule that was checked against the known fields: its path exists, and its bound has a unit that fits the field.
 
 use super::catalogue::Catalogue;
 use super::path::PathPart;
@@ -16,8 +16,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the bound for this number of the baseline. Returns `None` if the bound needs a baseline number and there
-    /// is none, or if the result is not finite.
+    /// Computes the bound from the baseline's number. Returns `None` if the bound needs a baseline number and there is
+    /// none, or if the result is not finite.
     pub fn at(self, baseline: Option<f64>) -> Option<f64> {
         let value = match self.factor {
             Some(factor) => factor * baseline? + self.offset,
@@ -44,7 +44,7 @@ pub struct Limit {
     pub relation: Relation,
     /// The bound, in the unit of the subject.
     pub bound: Line,
-    /// True if an absent number does not fail the limit.
+    /// True if the limit does not fail when the number is absent.
     pub optional: bool,
 }
 

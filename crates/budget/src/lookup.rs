@@ -1,12 +1,12 @@
-//! Follows a path in one profile, and explains why it leads nowhere.
+//! Follows a path in one profile. If the path leads nowhere, explains why.
 
 use serde_json::{Map, Value};
 
 use super::path::{Path, PathPart};
 use base::{sort, suggest};
 
-/// Fields that distinguish the entries of a list, the best first. The first of these fields that all entries have, with
-/// a different value in each, names the entries of `[*]`.
+/// Fields that distinguish the entries of a list, the best first. The entries of `[*]` are named by the first of these
+/// fields that all entries have and that differs in each entry.
 const IDENTITIES: [&str; 16] = [
     "device_name",
     "name",
@@ -32,16 +32,16 @@ const NAMED: usize = 6;
 /// A value that a path leads to.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit<'a> {
-    /// Exact path of this value. In another profile, the same path leads to the value with the same name.
+    /// Exact path of this value. In another profile, this path leads to the value of the same name.
     pub path: Path,
     /// The value.
     pub value: &'a Value,
 }
 
-/// A place at which a path leads nowhere.
+/// A place where a path ends without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lack {
-    /// Path up to the absent part.
+    /// Path up to and including the absent part.
     pub path: Path,
     /// Reason why there is no number, as a sentence.
     pub reason: String,
@@ -50,7 +50,7 @@ pub(crate) struct Lack {
 /// All results of following a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reached<'a> {
-    /// Values found, in the profile's order.
+    /// Values that the path leads to, in the profile's order.
     pub hits: Vec<Hit<'a>>,
     /// Places without a value.
     pub lacks: Vec<Lack>,
@@ -141,7 +141,7 @@ fn distinguished<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec
     chosen.iter().filter_map(hit).collect()
 }
 
-/// Returns a field of an entry as written in brackets.
+/// Returns a field of an entry, as a selector in brackets spells it.
 fn text_of(entry: &Value, key: &str) -> Option<String> {
     match entry.get(key)? {
         Value::String(text) => Some(text.clone()),
@@ -151,7 +151,6 @@ fn text_of(entry: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// Returns the name of an entry for messages.
 pub(super) fn name_of(entry: &Value) -> Option<String> {
     // A finding is named by its rule.
     ["id", "code"].iter().chain(&IDENTITIES).find_map(|key| text_of(entry, key))
@@ -176,7 +175,7 @@ fn values_text(entries: &[Value], key: &str) -> String {
     if values.is_empty() { String::new() } else { format!("; {key} is {}", listed(values.into_iter().collect())) }
 }
 
-/// Returns the first names, and the number of further names.
+/// Lists the first names, followed by the number of the others.
 pub(super) fn listed(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let mut text = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
@@ -190,9 +189,9 @@ fn entries_text(count: usize) -> String {
     if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
-/// Returns the profile's own reason for an absent value. The reason comes from the longest field of `not_measured` that
-/// contains the rule's `whole` path. If `path` is completely absent, the field may also be inside `path`, because the
-/// profile names only one headline number for an absent section.
+/// Returns the reason that the profile gives for an absent value. The reason belongs to the longest field name in
+/// `not_measured` that contains the rule's `whole` path. If the section at `path` is absent, the field may also be
+/// inside `path`, because the profile names only one headline number of an absent section.
 fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
     let mut best: Option<(usize, &Value)> = None;
     let (lack, whole) = (pattern(path), pattern(whole));

@@ -39,7 +39,7 @@ fn push_run(run: &RunReport, text: &mut String) {
     }
 }
 
-/// Returns a symbol and a word, because neither is clear on its own.
+/// Returns the result as a symbol and a word, because neither is clear on its own.
 fn result(limit: &LimitReport) -> &'static str {
     match limit.status {
         Status::Pass => "✅ pass",

@@ -8,7 +8,7 @@ use expression::Relation;
 /// A number that was compared with its bound.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// Path that leads to this number only, or the text of the sum.
+    /// Exact path of this number, without `*`, or the sum over ops as written in the rule.
     pub path: String,
     pub value: f64,
     pub bound: f64,
@@ -18,9 +18,9 @@ pub(super) struct Measured {
     pub margin_percent: Option<f64>,
     /// Names of the counted or summed entries.
     pub counted: Vec<String>,
-    /// Ops that may belong to the sum but are not listed.
+    /// Ops that may belong to the sum but that the profile does not list.
     pub unlisted: Option<Unlisted>,
-    /// Explains how the value was found, if the number alone is unclear. Ends without a full stop.
+    /// Explains how the value was found, if the number needs an explanation. Ends without a full stop.
     pub sentence: Option<String>,
 }
 
@@ -38,7 +38,8 @@ impl Measured {
         Measured { path, value, bound, baseline, holds, margin_percent, counted, unlisted: None, sentence: None }
     }
 
-    /// Returns true if this number is worse than `other`: failures come first, then smaller margins.
+    /// Returns true if this number is worse than `other`. A failure is worse than a pass, and a smaller margin is worse
+    /// than a larger one.
     fn is_worse_than(&self, other: &Measured) -> bool {
         match (self.holds, other.holds) {
             (false, true) => true,

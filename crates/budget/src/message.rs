@@ -61,7 +61,7 @@ pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> Str
     text
 }
 
-/// Describes a limit that requires something to be absent.
+/// Describes a limit that requires entries to be absent.
 fn none_wanted(path: &str, worst: &Measured) -> String {
     if worst.holds {
         return format!("There is no {path}.");

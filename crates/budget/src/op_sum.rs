@@ -7,7 +7,7 @@
 //!
 //! A scope is an op's full framework path (`step_ops.ops[].framework_op`). A scope sum covers the ops that the profile
 //! lists, which are the top 300 by time. A family is a class of ops (`step_ops.families[]`), and a family sum covers
-//! all ops. Both sums are means per step per device.
+//! all ops. Scope sums and family sums are means per step per device.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use expression::{ErrMode, Error, Input, Parsed, Parser, Unit, ahead, expected, i
 pub enum OpGroup {
     /// By framework path.
     Scope,
-    /// By class of op.
+    /// Ops are selected by their class.
     Family,
 }
 
@@ -34,18 +34,18 @@ pub enum OpGroup {
 pub enum OpQuantity {
     /// Self time.
     SelfTime,
-    /// Exposed time: for communication, the time during which the device computes nothing.
+    /// Exposed time of communication: the time during which the device computes nothing.
     ExposedTime,
     /// Number of times that the ops run.
     Occurrences,
 }
 
-/// A sum over the ops of a step that match a pattern: a mean per step per device.
+/// A sum over the matching ops of a step, as a mean per step per device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpSum {
     /// Criterion that selects the ops.
     pub group: OpGroup,
-    /// Patterns. An op must match at least one of them.
+    /// Patterns. Patterns, of which an op must match at least one.
     pub patterns: Vec<String>,
     /// The summed quantity.
     pub quantity: OpQuantity,
@@ -72,7 +72,7 @@ pub(super) struct Unlisted {
 impl OpGroup {
     const ALL: [OpGroup; 2] = [OpGroup::Scope, OpGroup::Family];
 
-    /// Returns the keyword in the language.
+    /// Returns the keyword in the language of rules.
     fn word(self) -> &'static str {
         match self {
             OpGroup::Scope => "scope",
@@ -149,7 +149,7 @@ impl OpSum {
         Some(ErrMode::Cut(Error::new(span, format!("There is no {word}[...].")).suggest(meant)))
     }
 
-    /// Returns the unit of the sum.
+    /// Returns the unit of the summed numbers.
     pub fn unit(&self) -> Option<Unit> {
         unit::of_field(self.quantity.field())
     }
@@ -194,7 +194,7 @@ impl OpSum {
         Ok(Summed { value: numbers.iter().sum(), names, unlisted })
     }
 
-    /// Explains that no name matches, and suggests similar names.
+    /// Writes the error that no name matches, with similar names.
     fn nothing_fits(&self, names: &[String]) -> String {
         let known: Vec<&str> =
             sort::set(names.iter().filter(|it| !it.is_empty()).map(String::as_str)).into_iter().collect();
@@ -240,7 +240,7 @@ fn spelled_there<'a>(part: &'a str, literal: &str) -> Option<&'a str> {
     part.get(start..start.saturating_add(literal.len()))
 }
 
-/// Returns the profile's numbers about ops that it does not list.
+/// Returns the number and time of the ops that the profile does not list.
 fn unlisted(profile: &Value, entries: &[Value]) -> Option<Unlisted> {
     let number = |key: &str| profile.pointer("/step_ops").and_then(|it| it.get(key)).and_then(Value::as_f64);
     let listed: f64 = entries.iter().filter_map(|entry| entry.get("self_time_us").and_then(Value::as_f64)).sum();

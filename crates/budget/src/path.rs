@@ -100,7 +100,7 @@ impl std::fmt::Display for Path {
     }
 }
 
-/// Returns the name unchanged if every character is `bare`, and in quotation marks if not.
+/// Puts the name in quotation marks unless every character is `bare`.
 fn in_quotes(name: &str, bare: fn(char) -> bool) -> String {
     if !name.is_empty() && name.chars().all(bare) && name.trim().len() == name.len() && !name.starts_with('=') {
         return name.to_owned();
@@ -108,7 +108,7 @@ fn in_quotes(name: &str, bare: fn(char) -> bool) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns a value in the syntax of brackets.
+/// Returns a value as a selector in brackets spells it.
 pub(super) fn quoted_value(value: &str) -> String {
     in_quotes(value, is_bare_value)
 }
@@ -127,7 +127,7 @@ pub(super) fn path(input: &mut Input<'_>) -> Parsed<Path> {
     Ok(Path { parts, spans })
 }
 
-/// Reads a part after the first part, with its position. The position excludes the preceding dot.
+/// Reads any part of a path but the first, with its position. The position excludes the preceding dot.
 fn part(input: &mut Input<'_>) -> Parsed<(PathPart, Range<usize>)> {
     let key = expected(name, "A name is expected after the dot; names with blanks need quotation marks.");
     let field = alt(('*'.value(PathPart::EveryKey), key.map(PathPart::Key)));
@@ -135,7 +135,7 @@ fn part(input: &mut Input<'_>) -> Parsed<(PathPart, Range<usize>)> {
     alt((preceded('.', field.with_span()), delimited('[', entry, close).with_span())).parse_next(input)
 }
 
-/// Reads the content of brackets.
+/// Reads the selector inside brackets.
 fn entry(input: &mut Input<'_>) -> Parsed<PathPart> {
     const EXPECTED: &str = "Which entry? Write its number from 0 ([0]), [*] for every one, or [field=value].";
     blank(input)?;

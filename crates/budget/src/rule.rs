@@ -23,7 +23,7 @@ use expression::{
     Amount, Error, Input, Parsed, Parser, Relation, ahead, amount, at, blank, expected, failure, keyword, parse, shift,
 };
 
-/// The subject of a rule.
+/// The value that a rule constrains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The number at a path, or each number if the path leads to several.
@@ -70,10 +70,10 @@ pub enum Term {
     },
 }
 
-/// The bound of a value: the sum of its terms.
+/// The bound of a value, as a sum of terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// Terms, at least one.
+    /// Terms of the bound (at least one).
     pub terms: Vec<Term>,
 }
 
@@ -86,7 +86,7 @@ pub struct Rule {
     pub relation: Relation,
     /// Bound of the subject.
     pub bound: Bound,
-    /// True if the rule contains `if measured`, so that an absent number does not fail it.
+    /// True if the rule contains `if measured`, so that the rule does not fail if the number is absent.
     pub optional: bool,
 }
 
@@ -146,7 +146,8 @@ fn rule(input: &mut Input<'_>) -> Parsed<Rule> {
     Ok(Rule { subject, relation, bound, optional })
 }
 
-/// Returns the subject of a rule that ends in `absent`: a number of entries. `span` is the position of the word.
+/// Returns the subject of a rule that ends in `absent`: a number of entries. `span` is the position of the word
+/// `absent`.
 fn entries(subject: Subject, span: Range<usize>) -> Parsed<Subject> {
     match subject {
         Subject::Number(path) | Subject::Count(path) => Ok(Subject::Count(path)),
@@ -162,7 +163,7 @@ fn subject(input: &mut Input<'_>) -> Parsed<Subject> {
     alt((counted, sum, new_entries, SlowdownOf::parser.map(Subject::Slower), number)).parse_next(input)
 }
 
-/// Reads `count(...)`. A section named `count` is followed by a dot.
+/// Reads `count(...)`. A parenthesis follows `count`, but a dot follows a section of that name.
 fn counted(input: &mut Input<'_>) -> Parsed<Subject> {
     ("count", blank, '(', blank).void().parse_next(input)?;
     let start = at(input);
@@ -182,7 +183,7 @@ fn number(input: &mut Input<'_>) -> Parsed<Subject> {
     path::path(input).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
 }
 
-/// Reads the word `new` and the spaces after it. A field named `new` is followed by a dot or a bracket.
+/// Reads the word `new` and the spaces after it. A dot or a bracket shows that `new` is a field instead.
 fn new(input: &mut Input<'_>) -> Parsed<()> {
     (keyword("new"), expression::tokens::take_while(1.., char::is_whitespace)).void().parse_next(input)
 }

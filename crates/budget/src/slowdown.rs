@@ -1,4 +1,5 @@
-//! The slowdown of a run compared with its baseline, beyond the noise. Defines `slower` in budgets and in `--fail-on`.
+//! The slowdown of a run compared with its baseline, if the slowdown exceeds the noise. Defines `slower` in budgets and
+//! in `--fail-on`.
 //!
 //! ```text
 //! slower           the typical steps if the comparison's verdict is `slower`, or else 0 %
@@ -31,9 +32,10 @@ pub enum SlowdownOf {
 /// Slowdown of a run compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Slowdown in percent of the baseline's time. Zero if the slowdown is not proven.
+    /// Slowdown in percent of the baseline's time. Zero if the slowdown may be noise.
     pub percent: f64,
-    /// Describes the times of the run and the baseline, their difference, and its proof. Ends without a full stop.
+    /// Describes the times of the run and the baseline, their difference, and why the difference is not noise. Ends
+    /// without a full stop.
     pub sentence: String,
 }
 
@@ -55,7 +57,7 @@ impl SlowdownOf {
         alt((keyword("slower").value(SlowdownOf::TypicalStep), capture.value(SlowdownOf::Capture))).parse_next(input)
     }
 
-    /// Suggests a correction if an unknown path resembles one of the keywords.
+    /// Suggests a keyword if an unknown path resembles one.
     pub(super) fn meant(path: &Path) -> Option<Error> {
         let word = path.to_string();
         let near = suggest::words(&word, &["slower"]);
@@ -75,7 +77,7 @@ impl SlowdownOf {
         }
     }
 
-    /// Returns the slowdown of a profile's document compared with its baseline's captures.
+    /// Returns the slowdown of a profile compared with the captures of its baseline.
     ///
     /// # Errors
     ///

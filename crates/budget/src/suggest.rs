@@ -3,7 +3,8 @@
 use super::path::{Path, PathPart};
 use base::suggest::{distance, edit_distance, nearest};
 
-/// Cost of a part that is missing or superfluous. A forgotten section is more likely than two wrong letters in every part.
+/// Cost of a part of the path that is missing or superfluous. Users forget a section more often than they mistype two
+/// letters in every part.
 const PART: usize = 3;
 
 /// Returns the paths in `known` that are nearest to `path`, if any are close. Selectors of list entries and keys of
@@ -23,8 +24,8 @@ pub(crate) fn paths(path: &Path, known: &[Path]) -> Vec<String> {
     nearest(known.iter().map(|path| (path_distance(&wanted, &names(path)), path.to_string())).collect(), limit)
 }
 
-/// Returns the lowest cost of turning one list of names into the other by changing letters, or removing or adding names.
-/// `None` matches any name.
+/// Returns the lowest cost of turning one list of names into the other by changing letters, removing names or adding
+/// names. `None` matches any name.
 fn path_distance(a: &[Option<String>], b: &[Option<String>]) -> usize {
     edit_distance(a, b, PART, |a, b| match (a, b) {
         (Some(a), Some(b)) => distance(a, b),

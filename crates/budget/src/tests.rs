@@ -157,7 +157,7 @@ fn sentences_say_what_happened() {
     }
 }
 
-/// Returns a result with hostile names in every place.
+/// Returns a result whose names contain markup, quotes and control characters.
 fn hostile() -> CheckReport {
     let mut limit = limit("step_timing.avg_step_time_us < 100 ms");
     limit.name = Some("<b>&\"'|name\u{1b}[2J".to_owned());

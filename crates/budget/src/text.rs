@@ -6,10 +6,10 @@ use base::format::{self, DASH, printable, shorten};
 use document::columns::aligned;
 use expression::Unit;
 
-/// Maximum number of characters of a limit's title in the table. The sentences below show the whole title.
+/// Maximum number of characters of a limit's title in the table. The sentences below the table show the whole title.
 const TITLE: usize = 64;
 
-/// Cells of a limit's row in the table.
+/// Cells of the table row that describes a limit.
 pub(super) struct TextRow {
     pub title: String,
     pub value: String,
@@ -17,7 +17,7 @@ pub(super) struct TextRow {
     pub margin: String,
 }
 
-/// Returns the cells of a limit. An absent number is a dash.
+/// Returns the table row that describes a limit. A dash stands for an absent number.
 pub(super) fn row(limit: &LimitReport) -> TextRow {
     let unit = limit.unit.as_deref().and_then(Unit::named);
     let dash = || DASH.to_owned();

@@ -1,9 +1,9 @@
-//! Units of fields, which are part of the field names, and numbers with units.
+//! Units of fields, and numbers with units. The unit of a field is part of its name.
 
 use base::format;
 use expression::{Dimension, Unit};
 
-/// Suffixes of field names and their units. The first match is used.
+/// Suffixes of field names and their units. The first suffix that matches is used.
 const ENDINGS: &[(&str, &str)] = &[
     ("ms_per_step", "ms"),
     ("gb_per_sec", "GB/s"),
@@ -52,13 +52,13 @@ pub(crate) fn show(value: f64, unit: Option<Unit>) -> String {
     }
 }
 
-/// Formats a value with all digits, in the field's own unit.
+/// Formats a value with all of its digits, in the unit of the field.
 pub(crate) fn show_exactly(value: f64, unit: Option<Unit>) -> String {
     let digits = format::full(value);
     unit.map_or_else(|| digits.clone(), |unit| format!("{digits} {}", unit.symbol))
 }
 
-/// Formats two numbers. Uses all digits if their short forms are identical.
+/// Formats two numbers, with all of their digits if their short forms are identical.
 pub(crate) fn show_apart(a: f64, b: f64, unit: Option<Unit>) -> (String, String) {
     let short = (show(a, unit), show(b, unit));
     if a != b && short.0 == short.1 { (show_exactly(a, unit), show_exactly(b, unit)) } else { short }

@@ -1,7 +1,7 @@
 //! Decides whether a limit holds for a run.
 //!
-//! A path can lead to several numbers (`[*]`). The limit holds if it holds for each of them. The result describes the worst
-//! number: failures come first, then smaller margins.
+//! A path can lead to several numbers (`[*]`). The limit holds if it holds for each of these numbers. The result
+//! describes the worst number: a failure if there is one, otherwise the number with the smallest margin.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ fn slower(limit: &Limit, of: SlowdownOf, profile: &Value, baselines: &[&Value]) 
     }
 }
 
-/// Compares a number with the bound that the baseline's number gives.
+/// Compares a number with its bound, which may depend on the baseline's number.
 ///
 /// # Errors
 ///
@@ -130,8 +130,8 @@ fn against(
     Ok(Measured::new(limit, path, [value, bound], reference, Vec::new()))
 }
 
-/// The baseline run's numbers for a rule's path, by the exact path of each number. The numbers are collected once,
-/// because searching a long list for each entry would take quadratic time.
+/// The numbers that a rule's path leads to in the baseline run, by their exact paths. The numbers are collected once,
+/// because searching a long list for each number would take quadratic time.
 struct KnownNumbers<'a> {
     baseline: &'a Value,
     known: BTreeMap<String, &'a Value>,
@@ -159,7 +159,9 @@ impl<'a> KnownNumbers<'a> {
             ([only], _) => only.value.as_f64().ok_or_else(nothing),
             ([], Some(lack)) => Err(of_baseline(&lack.reason)),
             ([], None) => Err(nothing()),
-            (several, _) => Err(format!("The baseline has {} of {path}, and one is needed.", several.len())),
+            (several, _) => {
+                Err(format!("The baseline has {} values for {path}, but exactly one is needed.", several.len()))
+            }
         }
     }
 }

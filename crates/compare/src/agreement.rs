@@ -13,7 +13,8 @@ pub(crate) fn missing(subjects: &[Subject], values: &[Option<String>]) -> String
     }
 }
 
-/// Compares the values of the runs. If two values differ, the result is `Differs`, even if a third run has no value.
+/// Compares the values that the runs have for a condition. If two values differ, the result is `Differs`, even if a
+/// third run has no value.
 pub(crate) fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();

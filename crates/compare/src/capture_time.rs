@@ -6,17 +6,20 @@
 //! lost                         |============|             |............|
 //! ```
 //!
-//! The time of a step is lost to the first of these that applies: *compilation* if the host compiles during the step,
-//! *warm-up* if it is one of the slow steps at the beginning, or a *stall* if the step is an extreme outlier, that is,
-//! more than three interquartile ranges above the third quartile (Tukey's outer fence) and at least 5 % above the
-//! typical step. The lost time of a step is its duration minus the typical step. Partial steps are ignored.
+//! The lost time of a step is its duration minus the typical step. The cause of the loss is the first of these that applies:
+//! * *Compilation*: the host compiles during the step.
+//! * *Warm-up*: the step is one of the slow steps at the beginning.
+//! * *Stall*: the step is an extreme outlier, that is, more than three interquartile ranges above the third quartile
+//!   (Tukey's outer fence) and at least 5 % above the typical step.
+//!
+//! Partial steps are ignored.
 
 use super::level::Level;
 use super::{CaptureTime, Subject, TimeLoss, TimeLossKind};
 use base::sort;
 use report::{STEP_PARTS, Step, UnifiedProfile};
 
-/// Minimum excess of a stall over the typical step, as a share of the typical step.
+/// A stall exceeds the typical step by at least this share of the typical step.
 const LEAST_STALL: f64 = 0.05;
 
 /// Distance of Tukey's outer fence from the third quartile, in interquartile ranges.
@@ -115,8 +118,8 @@ mod tests {
     use super::*;
     use report::{StepBreakdown, StepBreakdownStep, StepParts};
 
-    /// Steps of 100 us, with exceptions: the first compiles (500), the second is warm-up (160), and the sixth and the eighth
-    /// wait for input (200).
+    /// Creates steps of 100 us, except that the first includes compilation (500 us), the second is a warm-up step (160
+    /// us), and the sixth and the eighth wait for input (200 us).
     fn profile() -> UnifiedProfile {
         let durations =
             [500.0, 160.0, 100.0, 101.0, 99.0, 200.0, 100.0, 200.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 30.0];

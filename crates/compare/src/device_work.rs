@@ -1,7 +1,7 @@
 //! Compares the work of the devices in a step, separately from the step time.
 //!
-//! A step time includes noise from the host: launch delays, late input, waits. The work that a step launches does not
-//! include this noise, so the step time and the work each have their own confidence:
+//! A step time includes noise from the host, such as launch delays, late input and waits. The work that a step launches
+//! does not include this noise, so the work has its own test.
 //!
 //! ```text
 //! step time       82  109  166  126     against   84  75  77  79      not proven
@@ -33,22 +33,22 @@ pub enum WorkMeasure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkVerdict {
-    /// More than the baseline, beyond the noise and the threshold.
+    /// The run does more work than the baseline, beyond the noise and the threshold.
     More,
-    /// Less than the baseline, beyond the noise and the threshold.
+    /// The run does less work than the baseline, beyond the noise and the threshold.
     Less,
-    /// Differs from the baseline by less than the threshold.
+    /// The work differs from the baseline's by less than the threshold.
     Same,
-    /// Identical to the baseline.
+    /// The work is identical to the work of the baseline.
     Equal,
     /// No difference is proven.
     WithinNoise,
-    /// Not measured in one of the runs.
+    /// The work was not measured in one of the runs.
     #[default]
     Unknown,
 }
 
-/// Work of the devices in a step, compared with the baseline's.
+/// Work of the devices in a step of the run, compared with a step of the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkChange {
     /// Index of the run.
@@ -67,7 +67,7 @@ pub struct WorkChange {
 }
 
 impl WorkChange {
-    /// Returns the run's value minus the baseline's.
+    /// Returns the run's value minus the baseline's value.
     pub fn delta(&self) -> f64 {
         self.values[0] - self.values[1]
     }
@@ -211,7 +211,6 @@ mod tests {
         })
     }
 
-    /// Uses the steps of the module's documentation in microseconds, with 1,555 and 1,428 ops per step.
     #[test]
     fn noisy_steps_do_not_hide_more_work() {
         let new = run(&[(82.0, 122.0, 1555.0), (109.0, 124.0, 1555.0), (166.0, 126.0, 1555.0), (126.0, 123.0, 1555.0)]);

@@ -4,26 +4,26 @@
 //! With one capture per side, the result is about these two captures, and the noise is the noise of their steps
 //! ([`Level`]). But the level of every capture also depends on clocks, placement, memory and other programs on the
 //! machine. A single capture does not reveal these effects. Only several captures per side show whether the *programs*
-//! differ. The noise is then the variation among the captures of one side:
+//! differ. The noise is then the variation among the captures of one side.
 //!
 //! ```text
 //! main   10.0    10.2    9.9        s = 0.15 within the sides
 //! new         10.6    10.5   10.8   difference 0.60, standard error s * sqrt(1/3 + 1/3), 4 degrees of freedom
 //! ```
 //!
-//! The test assumes that both sides vary equally (Student's t with a pooled variance): both run on
-//! the same machine, and two or three captures could not distinguish two variances. The noise is
-//! never assumed to be smaller than the variation of the steps alone.
+//! The test assumes that both sides vary equally (Student's t with a pooled variance), because both run on the same
+//! machine, and two or three captures could not distinguish two variances. The noise is never assumed to be smaller
+//! than the variation of the steps alone.
 
 use super::level::{Correlation, Level};
 use super::t_quantile::{NORMAL_80, t_quantile_975};
 use super::{ComparisonBasis, StepTimeVerdict, Subject};
 use report::UnifiedProfile;
 
-/// Threshold for relative differences: smaller differences do not matter to users.
+/// Default threshold: smaller relative differences do not matter to users.
 pub const DEFAULT_THRESHOLD: f64 = 0.01;
 
-/// A comparison is unstable if its smallest provable difference exceeds this many thresholds.
+/// A comparison is unstable if its smallest provable difference exceeds the threshold by this factor.
 const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
 /// Factor by which a difference must exceed Student's limit. The noise of a capture is estimated from a few steps, and
@@ -32,7 +32,7 @@ const UNSTABLE_THRESHOLDS: f64 = 5.0;
 /// steps, and for captures with different levels.
 const CAUTION: f64 = 1.17;
 
-/// Largest correlation that is used. In a short capture, a larger correlation cannot be distinguished from a drift, and
+/// Upper limit of the correlation. In a short capture, a larger correlation cannot be distinguished from a drift, and
 /// intervals would become unbounded.
 const MOST_CORRELATION: f64 = 0.7;
 
@@ -102,7 +102,7 @@ impl Difference {
         self.delta_us().abs() >= threshold * self.ours_us.min(self.theirs_us)
     }
 
-    /// Returns the verdict. A run is faster or slower if the difference is both proven and large.
+    /// Returns the verdict. Returns `Faster` or `Slower` only if the difference is both proven and large.
     pub(crate) fn verdict(&self, threshold: f64) -> StepTimeVerdict {
         let delta = self.delta_us();
         let limit = threshold * self.ours_us.min(self.theirs_us);
@@ -213,8 +213,8 @@ fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     if correlation.is_finite() { correlation.clamp(0.0, MOST_CORRELATION) } else { 0.0 }
 }
 
-/// Returns the variance of a capture's mean if its steps are correlated. Such steps are closer to their own mean than to the
-/// true mean, so their spread is too small as well.
+/// Returns the variance of a capture's mean if its steps are correlated. Correlated steps are closer to their own mean
+/// than to the true mean, so their spread is too small as well.
 fn of_capture(level: &Level, inflation: f64) -> Option<f64> {
     let steps = level.steps as f64;
     let worth = (steps / inflation).max(1.0);

@@ -19,10 +19,10 @@ pub const COMPARISON_VERSION: &str = "1.0.0";
 pub struct Comparison {
     /// Version of this format: `1.0.0`.
     pub comparison_version: String,
-    /// Kind of comparison that fits the runs: `same_platform`, `across_platforms` (platforms or frameworks that name ops
-    /// differently), `scaling` or `trend`.
+    /// Kind of comparison that fits the runs: `same_platform`, `across_platforms` (platforms or frameworks that name
+    /// ops differently), `scaling` or `trend`.
     pub kind: ComparisonKind,
-    /// Answer in sentences, most important first: the sentences of `answer` as one list.
+    /// Sentences of `answer` in one list, most important first.
     pub summary: Vec<String>,
     /// Answer, with its sentences grouped by purpose.
     #[serde(default)]
@@ -43,13 +43,13 @@ pub struct Comparison {
     pub threshold: f64,
     /// Step times with their noise: one entry per run other than the baseline.
     pub step_time: Vec<StepTimeChange>,
-    /// Work of the devices in a step, compared with the baseline's. Each entry has its own confidence, because a step time also
-    /// includes noise from the host.
+    /// Work of the devices in a step of each run, compared with a step of the baseline. Tested separately, because a
+    /// step time also includes noise from the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_work: Vec<WorkChange>,
-    /// Rate of work compared with the baseline's, if the work is the same. The unit is tokens if all runs record them,
-    /// or else samples. If neither tokens nor samples are known, but the power or the price is, the unit is steps. The
-    /// first sentence of the summary is about this rate.
+    /// Rate of work, compared with the baseline's rate, if the work is the same. The unit is tokens if all runs record
+    /// them, or else samples. If neither tokens nor samples are known, but the power or the price is, the unit is
+    /// steps. The first sentence of the summary is about this rate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<WorkRate>,
     /// Time of all steps of each run that lists its steps, including the time that the typical step
@@ -82,8 +82,8 @@ pub struct Comparison {
     pub kernels: Vec<Change>,
     /// Communication by kind: count and time.
     pub collectives: Vec<CollectiveChange>,
-    /// Memory of the devices by content. Present only if at least two runs record it. Absent in comparisons that the
-    /// web page made.
+    /// Memory of the devices by content. Present only if at least two runs record their memory. Absent in comparisons
+    /// that the web page makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
     /// Differences between the compiled programs of each run and the programs of the baseline, most device time first.
@@ -96,11 +96,12 @@ pub struct Comparison {
     /// Speed-up by number of devices. Absent if all runs have the same number of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
-    /// Runs over time. Present only if at least three runs have names or times that give an order.
+    /// Runs over time. Present only if the names or the times of at least three runs give an order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
-    /// Progress of one job between its captures. Present only if all runs used the same devices, have a capture time and the
-    /// number of their first training step, and if the steps between the captures fit in the time.
+    /// Progress of one job between its captures. Present only if all runs used the same devices and record a capture
+    /// time and the number of their first training step, and if the steps between two captures fit in the time between
+    /// the captures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<super::Progress>,
     /// Limits of the comparison.
@@ -108,8 +109,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns true if all runs are files that contain only memory. A comparison of such runs has no conditions, steps
-    /// or ops.
+    /// Returns true if the files of all runs contain only memory data. A comparison of such runs has no conditions,
+    /// steps or ops.
     pub fn is_of_memory_alone(&self) -> bool {
         self.fairness.is_empty()
     }
@@ -141,7 +142,7 @@ pub struct ComparedRun {
     pub device_type: String,
     /// Number of devices that ran at least one op.
     pub devices: u64,
-    /// File that the run was read from. For several captures, the file of the first.
+    /// File that the run was read from. If the run has several captures, this is the file of the first.
     pub file: String,
     /// Captures of the run, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -175,7 +176,7 @@ pub struct Answer {
     pub verdict: Vec<String>,
     /// Limits of the verdict. Other parts of a report do not repeat these limits.
     pub caveats: Vec<String>,
-    /// Three most important sentences that explain the difference of two runs.
+    /// Three most important sentences that explain the difference between two runs.
     pub causes: Vec<String>,
 }
 
@@ -197,11 +198,11 @@ pub struct FairnessCheck {
     pub status: FairnessStatus,
     /// Value of each run, as text. Absent if unknown.
     pub values: Vec<Option<String>>,
-    /// Consequence if the condition is not the same.
+    /// Consequence for the comparison if the runs differ in this condition.
     pub note: String,
 }
 
-/// Step time of a run, compared with the baseline's.
+/// Step time of a run, compared with the baseline's step time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTimeChange {
     /// Index of the run.
@@ -210,16 +211,16 @@ pub struct StepTimeChange {
     pub step_time_us: Option<f64>,
     /// Mean step time of the baseline.
     pub baseline_us: Option<f64>,
-    /// Mean step time of the run minus the baseline's.
+    /// Mean step time of the run minus the baseline's mean step time.
     pub delta_us: Option<f64>,
     /// Typical step of the run: the mean of its counted steps without the fastest and the slowest quarter. For several
-    /// captures, the mean over the captures.
+    /// captures, it is the mean over the captures.
     #[serde(default)]
     pub typical_us: Option<f64>,
     /// Typical step of the baseline.
     #[serde(default)]
     pub baseline_typical_us: Option<f64>,
-    /// Typical step of the run minus the baseline's. `verdict` is about this difference.
+    /// Typical step of the run minus the baseline's typical step. `verdict` is about this difference.
     #[serde(default)]
     pub typical_delta_us: Option<f64>,
     /// Half the width of the 95 % confidence interval of `typical_delta_us`. Absent if each side is one capture, and one of
@@ -236,15 +237,16 @@ pub struct StepTimeChange {
     /// these two captures) or `none`.
     #[serde(default)]
     pub basis: ComparisonBasis,
-    /// Number of steps of the run and of the baseline that the means cover.
+    /// Number of steps that the means of the run and of the baseline cover.
     pub steps: [u64; 2],
     /// Number of captures of the run and of the baseline.
     #[serde(default)]
     pub captures: [u64; 2],
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
-    /// Sum of the listed causes, in percent of the difference of the typical steps. Excludes stragglers and the scopes
-    /// of two platforms, because other causes also include their time. Absent if there are no causes.
+    /// Sum of the listed causes, in percent of the difference between the typical steps. Excludes stragglers, and
+    /// scopes if the runs are from two platforms, because other causes also include their time. Absent if there are no
+    /// causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
     /// Result of the check that both runs do the same work in a step: `same`, `differs` or `unknown`. If the work differs or is
@@ -256,17 +258,17 @@ pub struct StepTimeChange {
     pub work_evidence: Vec<String>,
 }
 
-/// Rate at which a run does work, compared with the baseline's.
+/// Rate at which a run does work, compared with the baseline's rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkRate {
     /// Index of the run.
     pub run: u32,
     /// Unit of the work: `token`, `sample` or `step`.
     pub unit: WorkUnit,
-    /// Units per step of the run and of the baseline, over all devices.
+    /// Units of work that all devices together do per step, in the run and in the baseline.
     pub per_step: [f64; 2],
-    /// First the rates per second. Rates per device second follow if the device counts differ. Rates per joule and per dollar
-    /// follow if the power and the price of both runs are known.
+    /// Rates per second come first. Rates per device second follow if the device counts differ. Rates per joule and per
+    /// dollar follow if the power and the price of both runs are known.
     pub measures: Vec<RateMeasure>,
 }
 
@@ -295,8 +297,7 @@ impl StepTimeChange {
     }
 }
 
-/// All steps of a run's captures except partial ones, with the time that the typical step
-/// excludes.
+/// All steps of a run's captures except partial steps, with the time that the typical step excludes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureTime {
     /// Index of the run.
@@ -313,7 +314,7 @@ pub struct CaptureTime {
     pub losses: Vec<TimeLoss>,
 }
 
-/// Steps that take longer than the typical step for one reason.
+/// Steps that take longer than the typical step for the same reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeLoss {
     /// Reason: `compilation`, `warm_up` (the slow steps at the beginning) or `stall` (a step that is an
@@ -338,8 +339,8 @@ pub struct TimeLoss {
 /// One number with its value in every run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedMetric {
-    /// Path in the unified profile (`throughput.steps_per_sec`), or `efficiency.*` if it requires a
-    /// power or price.
+    /// Path in the unified profile (`throughput.steps_per_sec`), or `efficiency.*` if the metric requires a power or
+    /// price.
     pub metric: String,
     /// Display name of the metric.
     pub title: String,
@@ -352,7 +353,7 @@ pub struct ComparedMetric {
     /// Ratio of each run to the baseline, inverted if lower values are better, so that a ratio above 1 is always better. Absent
     /// if the ratio has no meaning.
     pub ratios: Vec<Option<f64>>,
-    /// Value of each run minus the baseline's.
+    /// Value of each run minus the baseline's value.
     pub differences: Vec<Option<f64>>,
     /// Verdict on each run, compared with the baseline: `better`, `worse`, `equal`, or `within_noise` if the difference is too
     /// small to matter. Absent for the baseline and for numbers without a better direction, and if a value is missing or the
@@ -362,18 +363,18 @@ pub struct ComparedMetric {
     /// one capture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spreads: Vec<Option<[f64; 2]>>,
-    /// Index of the best run. Absent if there is none, or if the difference is within the noise. Also absent if a run has only
-    /// one capture, because only a second capture could show whether the programs differ.
+    /// Index of the best run. Absent if no run is best, or if the difference is within the noise. Also absent if a run
+    /// has only one capture, because only a second capture could show whether the programs differ.
     pub winner: Option<u32>,
     /// True if the values mean the same in all runs.
     pub comparable: bool,
-    /// Fairness checks that differ and that affect this number.
+    /// Fairness checks that affect this number and in which the runs differ.
     pub spoiled_by: Vec<String>,
-    /// Fairness checks that are unknown and that affect this number.
+    /// Fairness checks that affect this number and whose result is unknown.
     pub unknown: Vec<String>,
 }
 
-/// One part of a step, compared with the baseline's.
+/// Time of one part of a step in a run and in the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartChange {
     /// Index of the run.
@@ -391,11 +392,11 @@ pub struct PartChange {
     pub baseline_us: f64,
     /// Time of the run, per device.
     pub run_us: f64,
-    /// Time of the run minus the baseline's, in whole picoseconds.
+    /// Time of the run minus the baseline's time, in whole picoseconds.
     pub delta_us_per_step: f64,
 }
 
-/// One phase of a step, compared with the baseline's.
+/// Time of one kind of work in a step, in a run and in the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseChange {
     /// Index of the run.
@@ -413,11 +414,11 @@ pub struct PhaseChange {
     pub baseline_us: f64,
     /// Time of the run, per device.
     pub run_us: f64,
-    /// Time of the run divided by the baseline's. Absent if either is 0.
+    /// Time of the run divided by the baseline's time. Absent if either time is 0.
     pub ratio: Option<f64>,
 }
 
-/// A phase of the training step or a layer of the model, compared with the baseline's.
+/// Time of a phase of the training step or of a layer of the model, in a run and in the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerChange {
     /// Index of the run.
@@ -429,7 +430,7 @@ pub struct LayerChange {
     /// `jit_train_step/layer_*/attention`. The path comes from the run, or from the baseline if the run does not list the
     /// layer.
     pub name: String,
-    /// Path in the baseline. Absent unless the program has a different name there.
+    /// Path in the baseline. Present only if the program has a different name in the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_name: Option<String>,
     /// Number of layers that the path stands for, in the run and in the baseline. 0 for phases, and if a run does not list the
@@ -438,11 +439,11 @@ pub struct LayerChange {
     /// Self time per step per device, in the run and in the baseline. Null if a run does not list the layer, because
     /// the program lacks it or it takes less than 0.5 % of the op time.
     pub time_us: [Option<f64>; 2],
-    /// Time of the layer's collectives during which their device computes nothing, per step per device, in the run and
-    /// in the baseline. Absent if neither has a collective.
+    /// Time during which a collective of the layer runs and its device computes nothing, per step per device, in the
+    /// run and in the baseline. Absent if the layer has no collective in either run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_us: Option<[f64; 2]>,
-    /// Self time of the run minus the baseline's. Absent if either is unknown.
+    /// Self time of the run minus the baseline's self time. Absent if either time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta_us_per_step: Option<f64>,
     /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %). The noise is the variation among the captures
@@ -451,7 +452,7 @@ pub struct LayerChange {
     pub margin_us: Option<f64>,
 }
 
-/// One cause of the difference.
+/// One cause of the difference between a run and the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// Index of the run.
@@ -471,13 +472,14 @@ pub struct Cause {
     pub source: Option<String>,
     /// Time that the cause adds to a step. Negative if it saves time.
     pub delta_us_per_step: f64,
-    /// Share of the whole difference, in percent.
+    /// Share of the whole difference between the step times, in percent.
     pub percent_of_difference: Option<f64>,
-    /// Sentence with the numbers.
+    /// Sentence that describes the cause with its numbers.
     pub text: String,
 }
 
-/// A class of ops, an op (or a group of ops that are compared together) or a kernel, compared with the baseline's.
+/// Change of a class of ops, of an op (or a group of ops that are compared together) or of a kernel, from the baseline
+/// to a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Index of the run.
@@ -509,12 +511,12 @@ pub struct Change {
     pub ops: [u64; 2],
     /// Executions of the op per step per device, in the run and in the baseline.
     pub per_step: [f64; 2],
-    /// Self time per step per device, in the run and in the baseline. For exposed communication see `exposed_us`.
+    /// Self time per step per device, in the run and in the baseline. For exposed communication, see `exposed_us`.
     pub time_us: [f64; 2],
     /// Exposed time per step per device, if the op is communication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_us: Option<[f64; 2]>,
-    /// Self time of the run minus the baseline's.
+    /// Self time of the run minus the baseline's self time.
     pub delta_us_per_step: f64,
     /// Smallest `delta_us_per_step` that exceeds the noise (at 99.9 %, because many ops are tested). The noise is the
     /// variation among the captures of one side. If each side is one capture, the noise is the variation among the
@@ -553,7 +555,7 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// Returns true if both runs list ops but no op has a match, which means that the runs ran different programs.
+    /// Returns true if both runs list ops but no op has a match, which means that they ran different programs.
     pub fn is_of_strangers(&self) -> bool {
         self.matched_us.is_empty() && self.unmatched_us.iter().all(|time_us| *time_us > 0.0)
     }
@@ -564,6 +566,6 @@ impl Matching {
 pub struct MatchedTime {
     /// Method: `name`, `fingerprint`, `framework_path`, `similar_name` or `class`.
     pub matched_by: MatchedBy,
-    /// Self time per step per device, of the run.
+    /// Self time of the run's ops per step per device.
     pub time_us: f64,
 }

@@ -14,7 +14,7 @@ pub fn subjects() -> Vec<Subject> {
         .into()
 }
 
-/// Returns a comparison of these runs.
+/// Returns a comparison of the runs of [`subjects`].
 pub fn comparison() -> Comparison {
     let run = |name: &str| ComparedRun {
         name: name.to_owned(),

@@ -1,12 +1,13 @@
-//! Checks whether runs did the same work under the same conditions. A value that a run does not record is unknown, and an
-//! unknown value is never treated as the same.
+//! Checks whether runs did the same work under the same conditions. If a run does not record a value, the check of that
+//! value is never `Same`.
 
 use super::agreement::{missing, status};
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};
 use base::{Severity, format};
 use report::{ModelConfig, SourceFormat, UnifiedProfile};
 
-/// Checks of the work of a step. If one of them differs, step times are not comparable.
+/// Checks that show whether the runs do the same work in a step. If the runs differ in one of these checks, their step
+/// times are not comparable.
 pub(crate) const WORKLOAD: [&str; 6] =
     ["batch_size", "seq_length", "model_dimensions", "data_type", "parameter_shapes", "operand_types"];
 
@@ -115,10 +116,11 @@ pub(crate) fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
         .collect()
 }
 
-/// Checks that are only made if a run has the value.
+/// Checks that are made only if at least one run has the value.
 const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 
-/// Parts that are compared: for each, its display name, whether its value must be known, and the value as text.
+/// Compared parts of a value. Each part has a display name, a flag that is true if the part must be known, and its
+/// text.
 type Named = Vec<(&'static str, bool, Option<String>)>;
 
 /// Compares each part separately. Ignores parts that no run has, unless they must be known.
@@ -219,7 +221,8 @@ fn warm_up(profile: &UnifiedProfile) -> Option<String> {
     Some(if count == 0 { "none".to_owned() } else { format::count(count as u64) })
 }
 
-/// Returns the codes of the warnings about lost or truncated data. Profiles of older versions contain no warnings.
+/// Returns the codes of the warnings about lost or truncated data. Profiles that older versions wrote contain no
+/// warnings.
 fn capture_faults(profile: &UnifiedProfile) -> Option<String> {
     profile.metadata.schema_version.as_ref()?;
     let mut codes: Vec<&str> =
@@ -233,8 +236,7 @@ fn source_format(profile: &UnifiedProfile) -> Option<&str> {
     profile.metadata.source_format.as_deref().filter(|_| !is_earlier)
 }
 
-/// Returns the display name of a check in lower case. If several runs are compared, the list may lack a check that two of the
-/// runs have. The display name is then made from the key.
+/// Returns the display name of a check in lower case. Makes the name from the key `name` if `checks` lacks the check.
 pub(crate) fn title(checks: &[FairnessCheck], name: &str) -> String {
     let listed = checks.iter().find(|it| it.check == name);
     listed.map_or_else(|| name.replace('_', " "), |it| it.title.to_lowercase())

@@ -13,7 +13,7 @@
 
 use report::{Metadata, parts_of_path};
 
-/// Words whose number is a setting of the experiment rather than the index of a capture.
+/// A number after one of these words is a setting of the experiment rather than the index of a capture.
 const MEASURED_WORDS: [&str; 14] =
     ["batch", "bs", "core", "device", "gpu", "host", "layer", "layers", "node", "rank", "seq", "step", "tpu", "worker"];
 /// Numbers with at least this many digits are timestamps or process ids.
@@ -31,7 +31,7 @@ pub fn are_groups(folders: &[Vec<&Metadata>]) -> bool {
     folders.len() >= 2 && alike && !grouped && folders.iter().all(|folder| is_group(folder))
 }
 
-/// Returns true if the names of these captures, two or more, differ only by an index or a time.
+/// Returns true if there are at least two captures, and their names differ only by an index or a time.
 fn is_group(captures: &[&Metadata]) -> bool {
     let named: Vec<Vec<NamePiece>> = captures.iter().map(|it| pieces(it)).collect();
     let Some((first, others)) = named.split_first() else { return false };
@@ -50,7 +50,7 @@ fn is_group(captures: &[&Metadata]) -> bool {
     !others.is_empty() && others.iter().all(same_words) && (0..first.len()).all(is_counted)
 }
 
-/// Part of a name: the text before a number, and the digits (none at the end of the name).
+/// Part of a name: a text and the digits after it. The last part of a name may have no digits.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct NamePiece {
     word: String,

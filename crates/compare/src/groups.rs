@@ -1,6 +1,6 @@
 //! Compares groups of captures by their typical steps alone, because a store of thousands of captures keeps the typical
 //! steps and not the profiles. The statistics are the same as for a comparison of profiles: [`Difference`] tests the
-//! groups, and the trend finds the changes.
+//! groups, and the algorithm for trends finds the changes.
 
 use super::StepTimeVerdict;
 use super::difference::{Difference, of_values};
@@ -43,11 +43,11 @@ pub fn compare_groups(ours: &[Level], theirs: &[Level], threshold: f64) -> Optio
 pub struct LevelChanges {
     /// Indices of the captures that begin a new level, in order.
     pub firsts: Vec<usize>,
-    /// Indices of captures that differ from their neighbours on both sides. They belong to no level.
+    /// Indices of captures that differ from their neighbours on both sides. These outliers belong to no level.
     pub outliers: Vec<usize>,
 }
 
-/// Returns the changes of a series of captures in the order of their time.
+/// Returns the changes in a series of captures, which must be sorted by time.
 pub fn level_changes(levels: &[Level]) -> LevelChanges {
     let samples: Vec<_> = levels.iter().filter_map(|level| of_levels(std::slice::from_ref(level))).collect();
     if samples.len() != levels.len() {

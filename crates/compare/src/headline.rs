@@ -11,10 +11,10 @@ use base::format;
 /// Advice for runs whose work is unknown.
 const WHAT_TO_GIVE: &str = "Specify the batch size of both, or put a crossprof.json next to each trace.";
 
-/// Claim about a run, compared with the baseline.
+/// Claim about the speed of a run relative to the baseline.
 struct Claim {
     verdict: StepTimeVerdict,
-    /// Speed of the run divided by the baseline's.
+    /// Speed of the run divided by the baseline's speed.
     speed: f64,
     /// ` per token` or ` per sample`; empty for a step.
     per: String,
@@ -38,7 +38,7 @@ impl Headline {
     }
 }
 
-/// Returns the verdict. Its unit is tokens or samples if they are known, else steps.
+/// Returns the verdict on a run. The unit of the verdict is tokens or samples if they are known, or else steps.
 pub(crate) fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
@@ -95,7 +95,7 @@ pub(crate) fn headline(comparison: &Comparison, change: &StepTimeChange) -> Head
     let of_captures = change.basis == ComparisonBasis::Captures || our_captures + their_captures > 2;
     if is_claim && change.work != FairnessStatus::Unknown && !of_captures {
         caveats.push(
-            "That is the difference between these two captures; a second capture of each would show whether the \
+            "These two captures differ; a second capture of each would show whether the \
              programs differ."
                 .to_owned(),
         );
@@ -105,7 +105,8 @@ pub(crate) fn headline(comparison: &Comparison, change: &StepTimeChange) -> Head
     Headline { verdict: format!("{body}{}.", others.collect::<String>()), caveats }
 }
 
-/// Returns the name of a run. Across platforms, adds the device, because it is more important than the name of a file.
+/// Returns the name of a run. If the runs are from several platforms, adds the device, because it is more important
+/// than the name of a file.
 fn name(comparison: &Comparison, run: u32) -> String {
     comparison.runs.get(run as usize).map_or(String::new(), |run| {
         if comparison.kind == ComparisonKind::AcrossPlatforms {

@@ -1,5 +1,5 @@
-//! Names compared ops for display: a single op by its name, and several ops of one kind by their kind, place and
-//! number.
+//! Names compared ops for display. A single op gets its own name. Several ops of one kind get their number and the name
+//! of the kind: `12 fusions`.
 //!
 //! ```text
 //! custom-call.2                                      one op
@@ -14,7 +14,7 @@ use base::{format, framework_path};
 /// Longest displayed name of a single op. Longer names are shortened in the middle.
 const NAME: usize = 60;
 
-/// Returns the name scopes of an op, or `None` if it has none.
+/// Returns the name scopes of an op, or `None` if the op has no scopes.
 pub(crate) fn scope(op: &Change) -> Option<String> {
     let scopes = framework_path::scopes(op.framework_op.as_deref()?);
     (!scopes.is_empty()).then(|| scopes.join("/"))
@@ -49,7 +49,8 @@ impl Change {
         ours.max(theirs) > 1 && !self.is_of_names_apart()
     }
 
-    /// Returns true if the change combines ops that two platforms name differently, so that neither name describes it.
+    /// Returns true if the change combines ops that two platforms name differently, so that neither name describes the
+    /// change.
     fn is_of_names_apart(&self) -> bool {
         self.matched_by == MatchedBy::FrameworkPath && self.slowdown.is_none() && self.change != ChangeKind::Rewritten
     }
@@ -58,7 +59,7 @@ impl Change {
         Some(self.family.replace('_', " ")).filter(|class| !class.is_empty())
     }
 
-    /// Describes several ops with their number. Returns `None` for a single op, which has a name.
+    /// Describes several ops by their number and kind. Returns `None` for a single op.
     fn plural(&self) -> Option<String> {
         if self.is_of_names_apart() {
             return self.class();

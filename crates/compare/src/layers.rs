@@ -1,7 +1,7 @@
 //! Compares the time spent in each phase of a training step and in each layer of the model.
 //!
 //! A profile lists only the layers with a certain share of its op time. If a run does not list a layer, the layer's
-//! time in that run is unknown: the layer is smaller, or not in the program.
+//! time in that run is unknown: the layer takes less than this share, or the program lacks it.
 
 use super::difference::of_values;
 use super::subject::mean;

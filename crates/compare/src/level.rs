@@ -1,8 +1,8 @@
 //! Computes the typical step time of one capture, and its uncertainty.
 //!
 //! *The typical step* is the mean of the middle half of the steps (trimmed by a quarter at both ends), so that single
-//! outliers neither create nor hide a difference. Its variance is Yuen's: the variance of the winsorized steps.
-//! Winsorizing replaces each trimmed step with the nearest remaining step.
+//! outliers neither create nor hide a difference. The variance of the typical step is Yuen's: the variance of the
+//! winsorized steps. Winsorizing replaces each trimmed step with the nearest remaining step.
 //!
 //! ```text
 //! steps, sorted    9.8  9.9 | 9.9  10.0  10.0  10.05  10.1  10.1 | 10.2  13.0
@@ -20,8 +20,8 @@ use report::{Step, UnifiedProfile};
 /// Share of steps that the typical step excludes at each end.
 const TRIMMED: f64 = 0.25;
 
-/// Share of steps that is winsorized at each end before the correlation is computed. Otherwise a single outlier would hide the
-/// correlation.
+/// Share of steps that is winsorized at each end before the correlation is computed. Without winsorizing, a single
+/// outlier would hide the correlation.
 const DRAWN_IN: f64 = 0.1;
 
 /// Minimum number of steps for which a correlation is computed.
@@ -91,7 +91,8 @@ impl Level {
         profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))
     }
 
-    /// Returns the mean over captures: the step time of a run. Every rate and ratio of a comparison is computed from it.
+    /// Returns the step time of a run: the mean over its captures. Every rate and ratio of a comparison is computed
+    /// from this step time.
     pub fn mean_us(levels: &[Level]) -> Option<f64> {
         let mean = levels.iter().map(|level| level.us).sum::<f64>() / levels.len() as f64;
         Some(mean).filter(|mean| !levels.is_empty() && mean.is_finite())
@@ -122,8 +123,9 @@ impl Level {
     }
 }
 
-/// Returns the counted steps, if there are at least two. If at least two of them do the same work, returns only those. Some
-/// profiles contain only the number and the spread of the steps, and do not list the steps.
+/// Returns the counted steps, if there are at least two. If at least two of them do the same work, returns only the
+/// steps that do this work. Some profiles contain only the number and the spread of the steps, and do not list the
+/// steps.
 fn listed(profile: &UnifiedProfile) -> Option<Vec<&Step>> {
     let steps: Vec<&Step> = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite()).collect();
     let is_whole = profile.step_timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
@@ -217,8 +219,8 @@ mod tests {
         assert_eq!(mean.degrees_of_freedom, 9.0);
     }
 
-    /// Five fast steps, then five slow steps. Each differs from the mean by a third of it. Seven pairs agree, one does not, and
-    /// one is lost at the end.
+    /// Ten steps: five fast, then five slow. Each step differs from the mean by a third of the mean. Eight pairs of
+    /// consecutive steps are on the same side of the mean, and one pair is not.
     #[test]
     fn correlated_steps_are_detected() {
         let blocks = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0];

@@ -239,7 +239,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     comparison
 }
 
-/// Adds all changes of one run from the baseline.
+/// Adds all differences between one run and the baseline.
 fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, unit: WorkUnit) {
     let across = name_ops_differently(subject, base);
     let mut step_time = step_time::step_time_change(index, subject, base, comparison.threshold);

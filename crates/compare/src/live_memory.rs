@@ -1,5 +1,5 @@
-//! Compares live memory from device memory profiles: the totals, and the lines of code that hold more or less memory than they
-//! do in the baseline. Also writes the answer for runs that are files with only memory.
+//! Compares live memory from device memory profiles: the totals, and the lines of code that hold more or less memory
+//! than they do in the baseline. Also writes the answer for runs whose files contain only memory data.
 
 use super::headline::signed_percent;
 use super::{MemoryComparison, Subject};
@@ -26,7 +26,7 @@ pub struct MemoryLineChange {
     pub bytes_change: i64,
 }
 
-/// Returns true if all runs are files that contain only memory, so that only memory can be compared.
+/// Returns true if the files of all runs contain only memory data, so that only memory can be compared.
 pub(super) fn is_all(subjects: &[Subject]) -> bool {
     subjects.iter().all(|subject| subject.profile.is_of_memory_alone())
 }
@@ -65,13 +65,13 @@ fn changes(run: usize, live: &LiveMemory, base: &LiveMemory) -> Vec<MemoryLineCh
     found
 }
 
-/// Finds the same line of code in `live`.
 fn of_line<'a>(live: &'a LiveMemory, line: &LiveMemoryLine) -> Option<&'a LiveMemoryLine> {
     live.lines.iter().find(|it| it.line == line.line && it.function == line.function)
 }
 
-/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. A line that is not listed may
-/// still hold memory, so the result is `None`. But if the listed lines add up to the total, the line holds no memory.
+/// Returns `(count, bytes)` of a line of code in `live`. A profile lists only its largest lines. A line that is not
+/// listed may still hold memory, so the result is `None`. However, if the listed lines add up to the total, the line
+/// holds no memory.
 fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     match of_line(live, line) {
@@ -80,13 +80,13 @@ fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     }
 }
 
-/// Returns true if the listed lines add up to the total.
+/// Returns true if the memory of the listed lines adds up to the total.
 fn lists_all(live: &LiveMemory) -> bool {
     live.lines.iter().map(|line| u128::from(line.bytes)).sum::<u128>() >= u128::from(live.total_bytes)
 }
 
-/// Returns the answer for runs that are files with only memory: live memory, or the memory that programs need, compared with
-/// the baseline's.
+/// Returns the answer for runs whose files contain only memory data. Compares live memory, or the memory that programs
+/// need, with the memory of the baseline.
 pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject], baseline: usize) -> Vec<String> {
     let Some(memory) = memory else {
         return vec!["The files contain no memory totals that could be compared.".to_owned()];
@@ -110,7 +110,7 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
         sentences.extend(largest.map(|line| format!("Largest change by line of code: {}.", line.text())));
     }
     if sentences.is_empty() {
-        sentences.push("The files contain different memory figures, which cannot be compared.".to_owned());
+        sentences.push("The files contain different kinds of memory totals, which cannot be compared.".to_owned());
     }
     sentences
 }
@@ -165,8 +165,7 @@ mod tests {
         assert_eq!(texts, ["+25 B, 1 more, at init (a.py:1)", "-10 B, 1 fewer, at init (a.py:2)"]);
     }
 
-    /// The remaining memory of `before` belongs to lines that its profile does not list, possibly to
-    /// `a.py:2`.
+    /// `before` does not list all lines of its profile, so the remaining memory may belong to `a.py:2`.
     #[test]
     fn unlisted_lines_do_not_count_as_zero() {
         let (before, after) = (live(100, &[("a.py:1", 1, 20)]), live(45, &[("a.py:1", 1, 25), ("a.py:2", 1, 20)]));

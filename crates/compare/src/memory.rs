@@ -14,15 +14,15 @@ const MOST_BUFFERS: usize = 20;
 /// Memory of each run. Lists have one entry per run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryComparison {
-    /// Peak of the fullest device of each run. If no device is known, the peak of the largest program.
+    /// Peak of the fullest device of each run. If no device is known, this is the peak of the largest program.
     pub peak_bytes: Vec<Option<u64>>,
     /// Peak of the fullest device of each run, in percent of its capacity.
     pub peak_percent: Vec<Option<f64>>,
-    /// Program that runs at the peak of the fullest device of each run. The buffers belong to this program. If no device is
-    /// known, the largest program.
+    /// Program that runs at the peak of the fullest device of each run. The buffers belong to this program. If no
+    /// device is known, this is the largest program.
     pub programs: Vec<Option<String>>,
-    /// Bytes at the peak by class, sorted by difference, largest first. The classes of a run add up to its `peak_bytes` if its
-    /// file records the contents of the memory.
+    /// Bytes at the peak by class, sorted by difference, largest first. The classes of a run add up to the run's
+    /// `peak_bytes` if the file records the contents of the memory.
     pub classes: Vec<MemoryClassChange>,
     /// Buffers that were added or removed compared with the baseline, sorted by bytes, largest first.
     pub buffers: Vec<MemoryBuffersChange>,

@@ -34,7 +34,7 @@ pub fn of_steps(subject: &Subject) -> Option<Sample> {
     of_levels(&subject.captures().iter().map(Level::typical).collect::<Option<Vec<Level>>>()?)
 }
 
-/// Returns the sample of a run from the levels of its captures. Returns `None` if there is none.
+/// Returns the sample of a run from the levels of its captures. Returns `None` if `levels` is empty.
 pub fn of_levels(levels: &[Level]) -> Option<Sample> {
     let captures = levels.len() as f64;
     let mean_us = Level::mean_us(levels)?;

@@ -37,8 +37,9 @@ impl OpNoise {
         }
     }
 
-    /// Returns the difference that a group of ops must exceed, in microseconds. Returns `None` if it is unknown. `group`
-    /// contains the positions of its ops on each side. `stddevs_us` contains the variation of each side from step to step.
+    /// Returns the difference that a group of ops must exceed, in microseconds. Returns `None` if the noise is unknown.
+    /// `group` contains the positions of the group's ops on each side, and `stddevs_us` the variation of each side from
+    /// step to step.
     pub(crate) fn margin_us(&self, group: &[Vec<usize>; 2], stddevs_us: [Option<f64>; 2]) -> Option<f64> {
         let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {
             let of_capture = |capture: &Vec<f64>| group.iter().filter_map(|&at| capture.get(at)).sum();

@@ -6,8 +6,7 @@
 //! phases                        matmul 40, norm 20    communication 10   copies 5   idle 25
 //! ```
 //!
-//! Computation is split by the self time of its ops, so that the phases add up to the typical step,
-//! like the parts.
+//! Computation is split by the self time of its ops, so that the phases add up to the typical step, as the parts do.
 
 use super::{PartChange, PhaseChange};
 
@@ -69,8 +68,8 @@ pub(crate) fn phases(parts: &[PartChange], ours: &Classes, theirs: &Classes) -> 
     computing.chain(rest).filter(|phase| phase.run_us != 0.0 || phase.baseline_us != 0.0).collect()
 }
 
-/// Returns the share of the computation's op time that belongs to these classes. Without classes, returns the share that
-/// belongs to no other phase.
+/// Returns the share of the computation's op time that belongs to these classes. If `classes` is empty, returns the
+/// share that belongs to no other phase.
 fn share(all: &Classes, classes: &[&str]) -> f64 {
     let is_named = |class: &str| COMPUTE.iter().any(|(.., classes)| classes.contains(&class));
     let time = |is: &dyn Fn(&str) -> bool| -> f64 {

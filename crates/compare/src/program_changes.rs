@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct ComparedProgram {
     /// Name with the number of the program: `jit_f(17)`.
     pub name: String,
-    /// True if its costs are computed like those of GPU kernels.
+    /// True if the costs of the program are computed as for GPU kernels.
     pub is_of_gpu: bool,
-    /// Self time of its ops in the window. `None` if none was measured.
+    /// Self time of the program's ops in the window. `None` if no time was measured.
     pub time: Option<Ps>,
-    /// Peak of device memory by the buffer assignment. `None` if the file contains none.
+    /// Peak device memory according to the buffer assignment. `None` if the file contains no buffer assignment.
     pub peak_bytes: Option<u64>,
     /// Name, self time and number of executions of each op in the window.
     pub ops: Vec<(String, Ps, u64)>,
@@ -41,7 +41,7 @@ pub struct ProgramChange {
     pub numbers: ProgramNumbers,
     /// Numbers of the program of the baseline.
     pub baseline_numbers: ProgramNumbers,
-    /// Number of instructions that do not differ, including those inside fusions and reductions.
+    /// Number of instructions that do not differ. Includes instructions inside fusions and reductions.
     pub same: u64,
     /// Number of instructions that differ from the matching instruction of the baseline.
     pub changed: u64,
@@ -49,8 +49,8 @@ pub struct ProgramChange {
     pub new: u64,
     /// Number of instructions that the program of the run lacks.
     pub gone: u64,
-    /// Instructions that differ, sorted by the larger device time of both runs, then by the bytes that they move, largest
-    /// first. Lists at most 40 instructions, and none inside fusions and reductions.
+    /// Instructions that differ, sorted by device time (in the run or the baseline, whichever is longer), then by the
+    /// bytes that they move, largest first. Lists at most 40 instructions, and none inside fusions and reductions.
     pub instructions: Vec<InstructionChange>,
 }
 
@@ -61,7 +61,7 @@ pub struct ProgramNumbers {
     /// execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_us: Option<f64>,
-    /// Number of instructions, including those inside fusions and reductions.
+    /// Number of instructions, including instructions inside fusions and reductions.
     pub instructions: u64,
     /// Number of fusions.
     pub fusions: u64,
@@ -71,7 +71,7 @@ pub struct ProgramNumbers {
     pub bytes: f64,
     /// Number of instructions whose cost is unknown: library calls.
     pub unknown_cost: u64,
-    /// Peak of device memory by the buffer assignment. Absent if the file contains none.
+    /// Peak device memory according to the buffer assignment. Absent if the file contains no buffer assignment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
 }
@@ -79,10 +79,10 @@ pub struct ProgramNumbers {
 /// An instruction that is new, gone or changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InstructionChange {
-    /// Name of the instruction in the program of the run. Absent if it is gone.
+    /// Name of the instruction in the program of the run. Absent if the instruction is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Name of the instruction in the program of the baseline. Absent if it is new.
+    /// Name of the instruction in the program of the baseline. Absent if the instruction is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_name: Option<String>,
     /// Opcode.
@@ -91,7 +91,7 @@ pub struct InstructionChange {
     pub shape: String,
     /// Pass and name scopes: `forward/layer_3/attn`. Empty if the program does not record them.
     pub scope: String,
-    /// Self time per execution of the program per device, in microseconds. Absent if it was not measured.
+    /// Self time per execution of the program per device, in microseconds. Absent if the time was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_us: Option<f64>,
     /// Self time in the baseline, per execution of the program per device, in microseconds.

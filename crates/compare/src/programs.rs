@@ -16,7 +16,7 @@ const MOST_LISTED: usize = 3;
 const MANY_PERCENT: f64 = 5.0;
 const HARDLY_ANY_PERCENT: f64 = 0.5;
 
-/// Types of indices, masks and random bits. Their share does not depend on the precision of the model.
+/// Types of indices, masks and random bits. The share of these types does not depend on the precision of the model.
 const NO_ARITHMETIC: [&str; 7] = ["pred", "s16", "s32", "s64", "u16", "u32", "u64"];
 
 /// Names and values that a run records for one condition.
@@ -34,7 +34,6 @@ pub(crate) fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
     found.into_iter().filter(|check| check.values.iter().any(Option::is_some)).collect()
 }
 
-/// Returns the consequence of a difference.
 fn note(check: &str) -> &'static str {
     match check {
         "program" => "The compiled programs differ. If they do the same work, the comparison measures this difference.",
@@ -83,7 +82,8 @@ fn shortened(list: Vec<String>) -> String {
     if text.is_empty() { "none".to_owned() } else { text }
 }
 
-/// Compares facts. They are the same if every run has the same names and values. If they differ, only the differences are shown.
+/// Compares the facts that `of` reads from each run. The status is `Same` if every run has the same names and values.
+/// If the facts differ, only the differences are shown.
 fn by_facts(subjects: &[Subject], check: &str, title: &str, of: fn(&UnifiedProfile) -> Option<Facts>) -> FairnessCheck {
     let runs: Vec<Option<Facts>> = subjects.iter().map(|it| of(&it.profile)).collect();
     let known = || runs.iter().flatten();

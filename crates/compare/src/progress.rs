@@ -1,12 +1,14 @@
-//! Progress of a job between its captures: the steps that it made against the time that passed.
+//! Measures the progress of a job between its captures: the time that its steps take, compared with the time that
+//! passed.
 //!
 //! ```text
 //! 10:00  capture at training step 1000     10:30  capture at step 9000, step time 200 ms
 //! 30 min passed, 8000 steps take 26.7 min: 3.3 min are lost between the captures
 //! ```
 //!
-//! Requires captures of one job with different start times and with the number of their first step. The number comes from the
-//! annotation or from the name of the run. A later capture with an earlier step shows a restart from a checkpoint.
+//! Requires captures of one job with different start times and with the number of their first step. The step number
+//! comes from the annotation or from the name of the run. A later capture with an earlier step shows a restart from a
+//! checkpoint.
 
 use super::Subject;
 use super::level::Level;
@@ -15,15 +17,15 @@ use base::sort;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Progress of a job from its first to its last capture. It covers the time between the starts of the captures.
+/// Progress of a job from the start of its first capture to the start of its last capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// Time from the start of the first capture to the start of the last one.
     pub wall_us: f64,
-    /// Time that the steps in between take, at the typical step times of the captures.
+    /// Time that the steps between the captures take, at the typical step times of the captures.
     pub productive_us: f64,
-    /// `100 * productive_us / wall_us`. The rest is lost to restarts and repeated steps, checkpoints, evaluation,
-    /// compilation and slow steps. Captures do not show how the loss is divided among these causes.
+    /// `100 * productive_us / wall_us`. The remaining time is lost to restarts and repeated steps, checkpoints,
+    /// evaluation, compilation and slow steps. Captures do not show how the loss is divided among these causes.
     pub goodput_percent: f64,
     /// Lost device hours: lost time times the number of devices.
     pub lost_device_hours: f64,
@@ -47,8 +49,8 @@ pub struct ProgressInterval {
     pub to_step: u64,
     /// Time that passed.
     pub wall_us: f64,
-    /// Time that the steps in between take, at the mean of both typical step times. 0 after a restart, because its steps are
-    /// repeated.
+    /// Time that the steps between the two captures take, at the mean of both typical step times. 0 after a restart,
+    /// because the job then repeats steps.
     pub productive_us: f64,
     /// True if the later capture has an earlier step: the job was restarted from a checkpoint.
     pub restarts: bool,

@@ -36,8 +36,8 @@ pub(crate) fn is_same_work(change: &StepTimeChange, unit: WorkUnit) -> bool {
     change.work == FairnessStatus::Same || is_of_batch
 }
 
-/// Returns the rates of a run, compared with the baseline's. Returns `None` if the work differs. Rates in steps also need a
-/// power or a price.
+/// Returns the rates of a run, compared with the baseline's rates. Returns `None` if the work differs. Rates in steps
+/// also need a power or a price.
 pub(crate) fn rate(
     change: &StepTimeChange,
     unit: WorkUnit,

@@ -31,8 +31,8 @@ const LEAST_PERCENT: f64 = 1.0;
 
 /// Compares runs with different device counts on one platform. Returns `None` if there are no such runs.
 ///
-/// `weak` is true if the user states that the work grows with the devices. If it is `None`, the batch sizes determine the kind
-/// of scaling.
+/// `weak` is true if the user states that the work grows with the devices. If `weak` is `None`, the batch sizes
+/// determine the kind of scaling.
 pub(crate) fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
@@ -107,8 +107,8 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Returns true if a run lists its ops but has no op in common with the reference, which means that it ran a
-    /// different program.
+    /// Returns true if a run lists its ops but has no op in common with the reference, which means that the run
+    /// executed a different program.
     fn has_strangers(&self) -> bool {
         let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
         let is_stranger = |run: &ScaledRun<'_>| {
@@ -118,14 +118,14 @@ impl Series<'_> {
         self.runs.iter().any(is_stranger)
     }
 
-    /// Returns the run on the most devices. If there are several, returns the fastest.
+    /// Returns the run on the most devices. If several runs have that many devices, returns the fastest of them.
     fn on_most_devices(&self) -> Option<&ScaledRun<'_>> {
         let most = self.runs.last()?.devices;
         self.runs.iter().find(|run| run.devices == most)
     }
 
-    /// Returns the fastest run if it does not have the most devices, and is faster beyond the noise of the steps.
-    /// Amdahl's law does not allow this.
+    /// Returns the fastest run if it does not have the most devices, and is faster beyond the noise of the steps. By
+    /// Amdahl's law, more devices are never slower.
     fn turns_at(&self) -> Option<&ScaledRun<'_>> {
         let last = self.on_most_devices()?;
         let best = self.runs.iter().min_by(|a, b| a.step_time_us.total_cmp(&b.step_time_us))?;
@@ -138,10 +138,9 @@ impl Series<'_> {
     }
 }
 
-/// Groups the runs into programs that were measured on several device counts: by platform and
-/// experiment, or by the method that paths name next to the number of devices (`4gpu/lcam_trace`).
-/// If the experiment has a different name for each device count (`exp_1chip`, `exp_4chips`), groups
-/// by platform only.
+/// Groups the runs into programs that were measured on several device counts: by platform and experiment, or by the
+/// name of a method, if the paths contain it next to the number of devices (`4gpu/lcam_trace`). If the experiment has a
+/// different name for each device count (`exp_1chip`, `exp_4chips`), groups by platform only.
 fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
     let runs: Vec<ScaledRun<'_>> =
         subjects.iter().zip(0..).filter_map(|(subject, index)| run(subject, index)).collect();
@@ -233,7 +232,7 @@ fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSourc
     }
 }
 
-/// Returns the work of a step relative to the reference's.
+/// Returns the work of a step of the run, relative to a step of the reference.
 fn work(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> f64 {
     let batches = run.batch.zip(reference.batch).map(|(batch, of_reference)| batch as f64 / of_reference as f64);
     match mode {
@@ -246,15 +245,14 @@ fn work(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> f6
     }
 }
 
-/// Compares one run with the reference. The losses add up over the parts of a device's step:
+/// Compares one run with the reference. The lost efficiency is a sum over the parts of a device's step.
 ///
 /// ```text
 /// 1 - efficiency = sum over parts of (part - work / devices * part of the reference) / step
 /// ```
 ///
-/// `work` and `devices` are the growth factors. Communication and idle time are two of the parts.
-/// The rest is, for example, computation that does not shrink with the number of devices, and
-/// transfers.
+/// `work` and `devices` are the growth factors. Communication and idle time are two of the parts. Other parts are, for
+/// example, computation that does not shrink with the number of devices, and transfers.
 fn point(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> ScalingPoint {
     let devices = run.devices as f64 / reference.devices as f64;
     let work = work(run, reference, mode);
@@ -377,8 +375,8 @@ fn reached(mode: ScalingMode, last: &ScalingPoint, reference: &ScalingPoint) -> 
     format!("On {} {what}: {:.0} % parallel efficiency{lost}.", devices(last.devices), last.efficiency_percent)
 }
 
-/// Describes the case in which fewer devices are faster than the most devices, beyond the noise of the steps. Amdahl's
-/// law does not allow this.
+/// Describes the case in which fewer devices are faster than the most devices, beyond the noise of the steps. By
+/// Amdahl's law, more devices are never slower.
 fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subject]) -> Option<String> {
     let profile = |point: &ScalingPoint| Some(&subjects.get(point.run as usize)?.profile);
     let faster = |a: &&ScalingPoint, b: &&ScalingPoint| a.step_time_us.total_cmp(&b.step_time_us);

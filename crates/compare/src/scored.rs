@@ -61,8 +61,8 @@ struct Metric {
 enum Basis {
     /// Typical step, or work per typical step. The headline uses the same value and the same test.
     TypicalStep,
-    /// Another statistic of the steps. Shown without a ratio, because a second ratio of step times
-    /// would contradict the headline's.
+    /// Another statistic of the steps. Shown without a ratio, because a second ratio of step times would contradict the
+    /// ratio in the headline.
     OtherStep,
     /// Any source other than the step time.
     Own,
@@ -81,7 +81,7 @@ const fn metric(
     Metric { path, title, unit, direction, definition, depends_on, basis, value }
 }
 
-/// Path of the typical step among the numbers. Only comparisons contain this number; profiles do not.
+/// Path of the typical step in the list of compared numbers. Only comparisons contain this number; profiles do not.
 pub(crate) const TYPICAL_STEP: &str = "step_time.typical_us";
 
 /// Returns the work per second of a capture, from its typical step.
@@ -524,9 +524,9 @@ fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
 
 /// Returns true if the values of two runs differ by more than the noise and by enough to matter.
 ///
-/// A number that follows the step time uses the test of the step time: between captures or, with one capture per side, over the
-/// steps. Any other number is tested between captures, and more strictly, because a report makes many of these tests at once.
-/// With one capture per side, only the size of the difference is tested.
+/// A number that is derived from the step time uses the test of the step time: between captures or, with one capture
+/// per side, over the steps. Any other number is tested between captures, and more strictly, because a report makes
+/// many of these tests at once. With one capture per side, only the size of the difference is tested.
 fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [usize; 2]) -> bool {
     let value = |run: usize| found.means.get(run).copied().flatten();
     let (Some(ours), Some(theirs), Some(subject), Some(against)) =
@@ -561,7 +561,7 @@ fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [
     }
 }
 
-/// Returns the verdict on a run's number, compared with the baseline's.
+/// Returns the verdict on a run's number, compared with the baseline's number.
 fn verdict(metric: &Metric, found: &RunValues, runs: &Runs<'_>, run: usize) -> Option<MetricVerdict> {
     let value = |run: usize| found.means.get(run).copied().flatten();
     let (ours, theirs) = (value(run)?, value(runs.baseline)?);

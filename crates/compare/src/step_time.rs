@@ -1,4 +1,4 @@
-//! Compares the step time of a run with the baseline's.
+//! Compares the step time of a run with the step time of the baseline.
 
 use super::difference::between;
 use super::level::Level;

@@ -1,12 +1,12 @@
-//! Reads the ops of a step from a profile. For profiles of earlier versions, derives them from the
-//! kernels of the whole capture.
+//! Reads the ops of a step from a profile. Earlier versions wrote profiles without these ops. For such a profile,
+//! derives them from the kernels of the whole capture.
 
 use std::borrow::Cow;
 
 use report::{StepKernel, StepOp, StepOps, UnifiedProfile, WindowKind};
 
-/// Returns the ops of a step. For a profile without that section, spreads its top kernels evenly over
-/// steps and devices. Returns `None` if the profile's steps are unknown, or if it lists no kernels.
+/// Returns the ops of a step. If the profile lacks the section `step_ops`, spreads its top kernels evenly over steps
+/// and devices. Returns `None` if the profile's steps are unknown, or if it lists no kernels.
 pub(crate) fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
     if let Some(ops) = &profile.step_ops {
         return Some(Cow::Borrowed(ops));

@@ -19,13 +19,14 @@ pub struct Subject {
     pub profile: UnifiedProfile,
     /// Captures of the run, if there are several.
     pub group: Vec<UnifiedProfile>,
-    /// Picture of the median step as text, for reports. Present if the events of the run were available. For several captures,
-    /// it is the picture of the first capture.
+    /// Picture of the median step as text, for reports. Present if the events of the run were available. If the run has
+    /// several captures, the picture shows the first.
     pub median_step: Option<String>,
-    /// Compiled programs with the most device time, if the files of the run are available. For several captures, the programs
-    /// of the first.
+    /// Compiled programs with the most device time, if the files of the run are available. If the run has several
+    /// captures, these are the programs of the first.
     pub programs: Vec<ComparedProgram>,
-    /// Differences between these programs and the programs of the baseline. The `run` field of each change is ignored.
+    /// Differences between the run's programs and the programs of the baseline. The `run` field of each change is
+    /// ignored.
     pub program_changes: Vec<ProgramChange>,
     /// Power of one device in watts, if the user gives it.
     pub watts_per_device: Option<f64>,
@@ -64,7 +65,7 @@ impl Subject {
         }
     }
 
-    /// Combines several captures of one program. Returns `None` if there are none.
+    /// Combines several captures of one program. Returns `None` if `captures` is empty.
     pub fn of_captures(name: &str, captures: Vec<UnifiedProfile>) -> Option<Subject> {
         let first = Subject::new(captures.first()?.clone());
         let name = name.to_owned();
@@ -92,7 +93,7 @@ impl Subject {
         (groups.into_iter().filter_map(|(name, captures)| Subject::together(name, captures)).collect(), run_of)
     }
 
-    /// Combines captures into one run, with the power and the price of the first.
+    /// Combines captures into one run, with the power and the price of the first capture.
     fn together(name: Option<String>, captures: Vec<Subject>) -> Option<Subject> {
         let Some(name) = name else { return captures.into_iter().next() };
         let first = captures.first()?.clone();
@@ -113,7 +114,7 @@ impl Subject {
     }
 }
 
-/// Returns the mean of a number over the captures. Returns `None` if one lacks it.
+/// Returns the mean of a number over the captures. Returns `None` if a capture lacks the number.
 pub(crate) fn mean(captures: &[UnifiedProfile], value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
     let values: Option<Vec<f64>> = captures.iter().map(value).collect();
     values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / values.len() as f64)

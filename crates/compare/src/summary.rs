@@ -1,4 +1,5 @@
-//! Writes the answer in sentences: the verdict, the largest cause, work that only one run does, and limits of fairness.
+//! Writes the answer in sentences: the verdict, the largest causes, work that only one run does, and conditions that
+//! differ.
 
 use super::{
     Answer, Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, MOST_RUNS, StepTimeChange,
@@ -84,8 +85,8 @@ fn because(cause: &Cause, change: &StepTimeChange) -> String {
 fn unexplained(change: &StepTimeChange) -> Option<String> {
     let explained = change.explained_percent.filter(|percent| !(90.0..=110.0).contains(percent))?;
     Some(format!(
-        "The listed causes add up to {} of the {} between the typical steps. The rest is many small changes, or \
-            time of ops that overlap with others.",
+        "The listed causes add up to {} of the {} between the typical steps. The remainder consists of many small \
+            changes, or of ops that overlap with other ops.",
         format::percent(explained),
         format::time_us(change.typical_delta_us?.abs())
     ))

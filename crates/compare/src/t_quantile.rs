@@ -38,19 +38,19 @@ const TABLE: [Row; 27] = [
 /// standard errors larger than a difference that is just proven.
 pub(crate) const NORMAL_80: f64 = 0.842;
 
-/// Returns the quantile at 97.5 %: 95 % of values are within plus and minus it.
+/// Returns the quantile `q` at 97.5 %: 95 % of values are between `-q` and `q`.
 pub fn t_quantile_975(df: f64) -> f64 {
     quantile(df, |row| row.1)
 }
 
-/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes many of these tests.
-/// If each report makes 100 comparisons of values that do not differ, one report in ten has a value outside.
+/// Returns the quantile `q` at 99.95 %: 99.9 % of values are between `-q` and `q`. A report makes many tests. If a
+/// report tests 100 pairs of values that do not differ, the probability that at least one of them exceeds `q` is one in
+/// ten.
 pub(crate) fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }
 
-/// Interpolates linearly in `1 / df` between the rows of the table. Uses the row for 1 below one
-/// degree of freedom.
+/// Interpolates linearly in `1 / df` between the rows of the table. Below one degree of freedom, uses the row for 1.
 fn quantile(df: f64, column: fn(&Row) -> f64) -> f64 {
     let mut before = TABLE[0];
     for row in TABLE {

@@ -288,7 +288,7 @@ proptest! {
     }
 }
 
-/// One op of three captures takes 100, 110 and 90 against 101, 111 and 91, a difference below the
+/// In the three captures of each run, one op takes 100, 110 and 90, or 101, 111 and 91. This difference is below the
 /// variation among the captures. The other op is slower in each capture.
 #[test]
 fn an_op_is_a_cause_only_beyond_the_variation_of_captures() {
@@ -323,7 +323,7 @@ fn an_op_is_a_cause_only_beyond_the_variation_of_captures() {
     assert_eq!(causes, ["copy"]);
 }
 
-/// The known work decides which run may be faster. Each case compares 200 with 100 us.
+/// The known work decides which run may be faster. Each case compares steps of 200 us with steps of 100 us.
 #[test]
 fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     let a = with_ops(subject("a", "GPU", 100.0, 0.1, 20, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 90.0)], 0.0);

@@ -23,7 +23,8 @@ const FEWEST_RUNS: usize = 3;
 /// Maximum number of changes that the summary names.
 const MOST_SENTENCES: usize = 5;
 
-/// Returns the trend of runs whose names or times give an order. Returns `None` if they do not.
+/// Returns the trend of runs whose names or times give an order. Returns `None` if neither names nor times give an
+/// order.
 pub(crate) fn trend(subjects: &[Subject]) -> Option<Trend> {
     if subjects.len() < FEWEST_RUNS {
         return None;
@@ -130,7 +131,7 @@ fn when(ordered_by: OrderedBy, label: &str) -> String {
     if ordered_by == OrderedBy::TrainingStep { format!("training step {label}") } else { label.to_owned() }
 }
 
-/// Describes the trend in sentences: its changes, or that there are none.
+/// Describes the trend in sentences, which name its changes or state that there are none.
 pub(crate) fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
     let times: Vec<f64> = trend.points.iter().filter_map(|point| point.step_time_us).collect();
     let ends = trend.points.first().zip(trend.points.last()).filter(|_| times.len() >= FEWEST_RUNS);

@@ -12,7 +12,7 @@ use super::{Change, ChangeKind};
 /// Minimum number of ops that are examined. Fewer ops may change in the same way by chance.
 const LEAST_OPS: usize = 4;
 
-/// Share of the baseline's op time that must be in the band.
+/// Minimum share of the baseline's op time that must belong to ops whose change is in the band.
 const LEAST_TIME: f64 = 0.9;
 
 /// Half the width of the band, as a share of the common change.
@@ -23,16 +23,16 @@ const BAND: f64 = 0.3;
 pub(crate) struct UniformChange {
     /// Relative increase of the time of each op.
     pub longer: f64,
-    /// Difference of the time of these ops per step between the runs, in microseconds.
+    /// Change of the time per step of all ops in `ops`, in microseconds.
     pub delta_us: f64,
-    /// Share of the baseline's op time that these ops take.
+    /// Share of the baseline's op time that the ops in `ops` take.
     pub time_share: f64,
-    /// Indices of these ops.
+    /// Indices of the ops that share the change.
     pub ops: Vec<usize>,
 }
 
-/// Returns the common change of nearly all ops. Returns `None` if they change differently, or by
-/// less than `threshold`.
+/// Returns the common change of nearly all ops. Returns `None` if the ops change by different factors, or by less than
+/// `threshold`.
 pub(crate) fn uniform(ops: &[Change], threshold: f64) -> Option<UniformChange> {
     let total: f64 = ops.iter().map(|op| op.time_us[1]).sum();
     let is_plain = |op: &Change| op.exposed_us.is_none() && !matches!(op.change, ChangeKind::New | ChangeKind::Gone);

@@ -10,7 +10,7 @@ base::words! {
         AcrossPlatforms = "across_platforms",
         /// Runs on different numbers of devices.
         Scaling = "scaling",
-        /// Checkpoints of one training.
+        /// Runs of one program at different times.
         Trend = "trend",
     }
 
@@ -34,11 +34,11 @@ base::words! {
         Unknown = "unknown",
     }
 
-    /// Verdict on a step time, compared with the baseline's.
+    /// Verdict on a step time, compared with the baseline's step time.
     pub enum StepTimeVerdict {
-        /// The run's step is shorter, beyond the noise.
+        /// The run's step is shorter than the baseline's step, beyond the noise.
         Faster = "faster",
-        /// The run's step is longer, beyond the noise.
+        /// The run's step is longer than the baseline's step, beyond the noise.
         Slower = "slower",
         /// The steps differ by less than the threshold. Either the test proves this, or the margin is at most twice the
         /// threshold.
@@ -82,7 +82,7 @@ base::words! {
     pub enum ComparisonBasis {
         /// Variation among the captures of one side. The verdict is about the programs.
         Captures = "captures",
-        /// Variation among the steps of one capture. The verdict is about these two captures only.
+        /// Variation among the steps, if each side is one capture. The verdict is about the two captures only.
         Steps = "steps",
         /// Unknown, because a run has fewer than two counted steps.
         #[default]
@@ -111,7 +111,7 @@ base::words! {
         Neither = "neither",
     }
 
-    /// Verdict on a number, compared with the baseline's.
+    /// Verdict on a number, compared with the baseline's number.
     pub enum MetricVerdict {
         /// Better by more than the noise.
         Better = "better",
@@ -131,7 +131,7 @@ base::words! {
         Op = "op",
         /// Ops of a name scope.
         Scope = "scope",
-        /// Nearly all ops, which change alike.
+        /// Nearly all ops, whose times change by the same factor.
         Uniform = "uniform",
         /// Exposed communication.
         Communication = "communication",
@@ -149,17 +149,17 @@ base::words! {
 
     /// Method by which an op was matched to an op of the baseline.
     pub enum MatchedBy {
-        /// By the op's name, and by further evidence if the name is generic.
+        /// Matched by the op's name, and by further evidence if the name is generic.
         Name = "name",
-        /// By the op's computation.
+        /// Matched by the op's computation.
         Fingerprint = "fingerprint",
-        /// By the framework path.
+        /// Matched by the framework path.
         FrameworkPath = "framework_path",
-        /// By the op's name without numbers.
+        /// Matched by the op's name without numbers.
         SimilarName = "similar_name",
-        /// By the op's name scope, for the remaining ops on both sides.
+        /// Matched by the op's name scope, for the remaining ops on both sides.
         Scope = "scope",
-        /// By the op's class.
+        /// Matched by the op's class.
         Class = "class",
         /// Not matched: only one run has the op.
         #[default]

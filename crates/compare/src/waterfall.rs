@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Parts are exclusive and add up to the step, so their differences add up to the difference between the steps. All
-//! times are whole picoseconds, so that the sums are exact. The parts of the typical step are means over the steps of
-//! the typical step. If only one of two profiles records a part, the part is not assumed to be zero in the other:
-//! causes of idle time that require launches or host threads become "idle: other" on both sides.
+//! times are whole picoseconds, so that the sums are exact. The parts of the typical step are means over the steps
+//! whose mean is the typical step. If only one of two profiles records a part, the part is not assumed to be zero in
+//! the other profile: causes of idle time that require launches or host threads become "idle: other" on both sides.
 
 use super::level::Level;
 use super::{PartChange, Subject, WorkUnit, us_to_ps};
@@ -115,8 +115,8 @@ fn breakdown(subject: &Subject, step: StepKind) -> Option<Vec<WaterfallPart>> {
     Some(of_parts(std::array::from_fn(of)))
 }
 
-/// Parts that only some platforms have. On other platforms they take no time. Parts that require launches or host threads are
-/// unknown if the profile lacks them.
+/// Parts that only some platforms have. On other platforms, these parts take no time. If the profile lacks a part that
+/// requires launches or host threads, the part is unknown.
 const OF_SOME_PLATFORMS: [&str; 2] = ["infeed_outfeed", "barrier"];
 
 /// Adds names to the parts, in the order of [`STEP_PARTS`].
@@ -180,7 +180,8 @@ mod tests {
     use super::*;
     use report::{Step, StepBreakdown, StepBreakdownStep, StepTiming};
 
-    /// Five steps that compute and then wait for input, 20 us each except one.
+    /// Creates five steps that compute and then wait for input. The third step waits for `longest_wait_us`, and the
+    /// others wait for 20 us.
     fn run(compute_us: f64, longest_wait_us: f64) -> Subject {
         let waits = [20.0, 20.0, longest_wait_us, 20.0, 20.0];
         let parts = |us: f64| StepParts { compute_us, input_bound_us: Some(us), ..StepParts::default() };

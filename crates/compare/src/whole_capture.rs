@@ -64,8 +64,8 @@ fn times<'c>(comparison: &'c Comparison, change: &StepTimeChange) -> Option<(&'c
     of(change.run).zip(of(comparison.baseline))
 }
 
-/// Returns findings of at least this severity that every capture of `subject` has and no capture of
-/// `baseline` has.
+/// Returns findings that every capture of `subject` has and no capture of `baseline` has. Their severity is at least
+/// `least`.
 pub fn new_findings<'s>(subject: &'s Subject, baseline: &Subject, least: FindingSeverity) -> Vec<&'s Finding> {
     let Some(first) = subject.captures().first() else { return Vec::new() };
     let has =
@@ -78,8 +78,8 @@ pub fn new_findings<'s>(subject: &'s Subject, baseline: &Subject, least: Finding
     first.findings.iter().filter(is_new).collect()
 }
 
-/// Lists the titles of findings that every capture of one side has and no capture of the other has.
-/// Returns `None` if there are none.
+/// Lists the titles of findings that every capture of one side has and no capture of the other has. Returns `None` if
+/// there are no such findings.
 pub(crate) fn findings(subject: &Subject, baseline: &Subject) -> Option<String> {
     let only = |with: &Subject, without: &Subject| -> Vec<String> {
         let new = new_findings(with, without, FindingSeverity::Warning);

@@ -1,4 +1,5 @@
-//! Decides whether two runs do the same work in a step. A shorter step means a faster run only if they do.
+//! Decides whether two runs do the same work in a step. A shorter step means a faster run only if both runs do the same
+//! work.
 //!
 //! ```text
 //! differs   if a condition of the work differs (batch size, shapes, types), or if the runs have no op in common
@@ -50,7 +51,7 @@ pub(crate) enum OpsAlike {
 }
 
 impl OpsAlike {
-    /// Compares the ops, from all changes of a run before the list is shortened.
+    /// Compares the ops of two runs. `changes` must contain all changes, because the shortened list lacks some ops.
     pub(crate) fn of(changes: &[Change], matching: &Matching, ops: [&StepOps; 2]) -> OpsAlike {
         if matching.is_of_strangers() {
             return OpsAlike::None;

@@ -1,8 +1,8 @@
 //! Content of a page as a list of blocks. A block determines its content, but not its appearance. The web page and HTML
 //! reports draw the same blocks.
 //!
-//! Each number comes with its unit. Text from a trace is plain text, never markup. `class` is one of the page's
-//! colours.
+//! Each number comes with its unit. Text from a trace is plain text, never markup. Fields named `class` contain one of
+//! the page's colours.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,15 +47,15 @@ pub enum Block {
     },
     /// Rows of stacked parts, for example steps by activity.
     Stack(Stack),
-    /// Labelled bars, usually longest first. The bars of a histogram keep its order.
+    /// Labelled bars, usually longest first. The bars of a histogram keep the order of its buckets.
     Bars(Bars),
     /// Points in a plane, with lines.
     Scatter(Scatter),
     /// Tree as nested spans.
     Icicle(Icicle),
-    /// Number for every pair of devices.
+    /// Matrix with a number for every pair of devices.
     Matrix(Matrix),
-    /// Coloured cell for every row and column.
+    /// Map with a coloured cell for every row and column.
     HeatMap(HeatMap),
     /// Buttons for the forms of the table or chart below. One of them is selected.
     Choice(Choice),
@@ -132,7 +132,7 @@ pub struct About {
     pub view: View,
 }
 
-/// Stacked rows: `parts[series]` of every row add up to its length.
+/// Stacked rows: the `parts` of a row add up to the length of the row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
     /// Title that names the rows and the measured quantity.
@@ -143,15 +143,15 @@ pub struct Stack {
     pub series: Vec<Series>,
     /// Rows, from top to bottom.
     pub rows: Vec<StackRow>,
-    /// Sentence below the title. If there are no rows, the reason.
+    /// Sentence below the title. If there are no rows, this sentence gives the reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Information in the title.
+    /// Additional information in the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
 }
 
-/// One kind of part.
+/// Kind of part that every row of a [`Stack`] has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name of the series.
@@ -185,13 +185,14 @@ pub struct Bars {
     pub unit: Unit,
     /// Bars, from top to bottom.
     pub bars: Vec<Bar>,
-    /// Value that fills the whole width: the sum of all bars, or 100 %. If absent, the largest bar fills it.
+    /// Value that fills the whole width: the sum of all bars, or 100 %. If absent, the largest bar fills the whole
+    /// width.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<f64>,
-    /// Sentence below the bars. If there are no bars, the reason.
+    /// Sentence below the bars. If there are no bars, this sentence gives the reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Information in the title.
+    /// Additional information in the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
 }
@@ -211,7 +212,7 @@ pub struct Bar {
     pub link: Option<Link>,
 }
 
-/// Points and lines. If `logarithmic`, both axes are logarithmic and all values positive.
+/// Points and lines. If `logarithmic`, both axes are logarithmic and all values are positive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scatter {
     /// Title of the chart.
@@ -237,9 +238,9 @@ pub struct Point {
     pub x: f64,
     /// Vertical position of the point.
     pub y: f64,
-    /// Area relative to the largest point, 0 to 1.
+    /// Area of the point relative to the largest point, from 0 to 1.
     pub size: f64,
-    /// If the point is a rectangle that begins at `x` and `y`, its width and height in the units of the axes.
+    /// Width and height, in the units of the axes, if the point is drawn as a rectangle that begins at `x` and `y`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<(f64, f64)>,
     /// Colour of the point.
@@ -271,7 +272,7 @@ pub enum LineKind {
     Measured,
     /// Goal or limit to compare points with.
     Reference,
-    /// Fitted to the points.
+    /// Fitted to the points of the chart.
     Model,
     /// Confidence interval of a point.
     Interval,
@@ -307,7 +308,7 @@ pub struct Node {
     pub link: Option<Link>,
 }
 
-/// Number for every pair.
+/// Number for every pair of labels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
     /// Title of the matrix.
@@ -331,7 +332,7 @@ pub struct Choice {
     pub option: String,
     /// Label of the choice.
     pub label: String,
-    /// `(value, display name)`. The first is the default.
+    /// `(value, display name)`. The first pair is the default.
     pub values: Vec<(String, String)>,
     /// Selected value.
     pub chosen: String,
@@ -357,7 +358,8 @@ pub struct FindingBlock {
     pub text: String,
     /// Recommended action.
     pub remedy: String,
-    /// True for a note that is not about time. If other findings exist, it is not one of the first.
+    /// True for a note that names no time to save. Such a note is not one of the first findings if there are other
+    /// findings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_aside: bool,
     /// Evidence of the finding as labels and values, with its confidence and its rule. Empty if there is no evidence.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use metrics::{HostRole, OpFamily, StepPart};
 
-/// Kind of data that a colour stands for: a class of the page's style.
+/// Kind of data that a colour stands for. The name of the kind is a class of the page's style sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct ColourClass(&'static str);

@@ -14,7 +14,7 @@ use report::View;
 pub const LEVELS: u8 = 90;
 /// Number of levels at each end that are shared by values outside the middle.
 const OUTER: u8 = 5;
-/// Letter of a cell without a value. The next letters stand for the levels.
+/// Letter of a cell without a value. The letters after `#` stand for the levels.
 const ABSENT: u8 = b'#';
 /// Maximum number of cells for which the map contains each value and its event.
 pub const MOST_EXACT: usize = 16_384;
@@ -39,7 +39,7 @@ pub struct HeatMap {
     pub cells: String,
     /// Mean value of the cells of each level, from the first. `None` if no cell has the level.
     pub values: Vec<Option<f64>>,
-    /// Values at the ends of the colours. `None` if no value is known.
+    /// Values at the ends of the colour scale. `None` if no value is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<(f64, f64)>,
     /// Level of the value 0. Present if values may be above or below 0, such as differences from a median.
@@ -107,7 +107,7 @@ impl HeatMap {
         exact.map(|value| (value, true)).or_else(|| Some(((*self.values.get(level)?)?, false)))
     }
 
-    /// Returns the strength of a level's colour, from -1 to 1. It is negative below the middle.
+    /// Returns the strength of a level's colour, from -1 to 1. The strength is negative for levels below the middle.
     pub fn strength(&self, level: u8) -> f64 {
         let middle = f64::from(self.middle.unwrap_or(0));
         (f64::from(level) - middle) / (f64::from(LEVELS) - middle)
@@ -159,7 +159,7 @@ impl HeatMap {
 struct Scale([(f64, f64); 4]);
 
 impl Scale {
-    /// Creates the scale of some values. Returns `None` if none is finite.
+    /// Creates the scale of some values. Returns `None` if no value is finite.
     fn of(values: &[f64], least_end: Option<f64>) -> Option<Scale> {
         let known = values.iter().filter(|value| value.is_finite());
         let mut known: Vec<f64> = known.map(|value| if least_end.is_some() { value.abs() } else { *value }).collect();

@@ -260,7 +260,7 @@ fn stack(stack: &Stack) -> Markup {
     }
 }
 
-/// Returns colour, end and length of each part, stacked.
+/// Returns the colour, the end and the length of each part of a stacked column.
 fn segments(stack: &Stack, parts: &[f64]) -> Vec<(&'static str, f64, f64)> {
     let mut end = 0.0;
     let mut found = Vec::new();

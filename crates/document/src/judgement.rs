@@ -1,6 +1,6 @@
-//! Judgement of a run's number against the baseline's number.
+//! Judgement of a run's number relative to the baseline's number.
 
-/// Judgement of a run's number against the baseline's number.
+/// Judgement of a run's number relative to the baseline's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// Better than the baseline's number.
@@ -36,7 +36,8 @@ impl Judgement {
         }
     }
 
-    /// Judges the change in a part of a time. `whole_us` is the whole time. A change below 1/2000 of it is negligible.
+    /// Judges the change in a part of a time. `whole_us` is the whole time. A change below 1/2000 of the whole time is
+    /// negligible.
     pub fn of_part(delta_us: f64, whole_us: f64) -> Judgement {
         let is_little = delta_us != 0.0 && delta_us.abs() < 0.0005 * whole_us;
         if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }

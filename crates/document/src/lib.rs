@@ -42,7 +42,7 @@ use table::{Cell, Unit, display};
 pub struct Section {
     /// Anchor in an HTML report.
     pub id: &'static str,
-    /// Heading. A renderer omits it if the first block has its own title.
+    /// Heading. A renderer omits this title if the first block has its own.
     pub title: String,
     /// Content, from top to bottom.
     pub blocks: Vec<Block>,
@@ -50,7 +50,7 @@ pub struct Section {
     pub place: Place,
 }
 
-/// Importance of a section. It decides where a report shows the section.
+/// Importance of a section. The importance decides where a report shows the section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Shown unfolded in every report.
@@ -108,8 +108,8 @@ pub fn title(block: &Block) -> Option<&str> {
     (!title.is_empty()).then_some(title)
 }
 
-/// Returns the columns of a table that a report shows, with their positions: the columns that the page shows and that
-/// have a value in some row.
+/// Returns the columns of a table that a report shows, with their positions. Skips columns that the page hides and
+/// columns without a value.
 pub fn shown_columns(table: &TableBlock) -> Vec<(usize, &ColumnBlock)> {
     let has_values = |at: usize| table.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent));
     let columns = table.columns.iter().enumerate();
@@ -137,7 +137,7 @@ pub fn signed(difference: f64, unit: Unit) -> String {
     format!("{sign}{}", display(&Cell::Float(difference.abs()), unit))
 }
 
-/// Formats the value of a figure with its unit. Returns a dash if it was not measured.
+/// Formats the value of a figure with its unit. Returns a dash if the value was not measured.
 pub fn value(value: Option<f64>, unit: Unit) -> String {
     value.map_or_else(|| format::DASH.to_owned(), |value| display(&Cell::Float(value), unit))
 }

@@ -17,10 +17,10 @@ pub struct Link {
     /// Selection on the timeline: start and end in picoseconds from the start of the capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_ps: Option<(i64, i64)>,
-    /// Key of the event to select on the timeline. Its thread is scrolled into view.
+    /// Key of the event to select on the timeline. The event's thread is scrolled into view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// Range to show, with some margin, if only the event is selected. It has the unit of `range_ps`.
+    /// Range to show, with some margin, if only the event is selected. The range has the same unit as `range_ps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around_ps: Option<(i64, i64)>,
     /// Compiled program to show: its key, name or number. The filter is then the name of an op.

@@ -31,7 +31,7 @@ fn of_section(section: &Section) -> String {
     heading + &blocks(&section.blocks)
 }
 
-/// Returns true if Markdown can show the block. Markdown cannot draw a plane of points.
+/// Returns true if Markdown can show the block. Markdown cannot draw scatter charts.
 fn is_shown(block: &Block) -> bool {
     !is_empty(block) && !matches!(block, Block::Scatter(_))
 }

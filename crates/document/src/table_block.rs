@@ -34,7 +34,7 @@ pub struct TableBlock {
     /// Area of the timeline that the table covers, if it covers one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<Box<AreaQuery>>,
-    /// Columns that the filter names but this table lacks. Conditions on them have no effect.
+    /// Columns that the filter names but this table lacks. Conditions on these columns have no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
     /// Reason why no row passes the filter. Empty if some row passes.

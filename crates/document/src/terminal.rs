@@ -28,7 +28,7 @@ const SENTENCES: usize = 8;
 const CELL: usize = 44;
 /// Maximum number of characters in a name.
 const NAME: usize = 60;
-/// Minimum width of figure labels. It aligns the labels of all sections.
+/// Minimum width of figure labels. The minimum width aligns the labels of all sections.
 const LABEL: usize = 13;
 
 /// Renders the front sections, and the first rows of the details.
@@ -62,7 +62,7 @@ pub fn blocks(blocks: &[Block]) -> String {
     blocks.iter().filter(|block| is_shown(block)).map(|it| block(it, FRONT_ROWS)).collect()
 }
 
-/// Returns true if a terminal can show the block. A terminal cannot draw a plane of points.
+/// Returns true if a terminal can show the block. A terminal cannot draw scatter charts.
 fn is_shown(block: &Block) -> bool {
     !is_empty(block) && !matches!(block, Block::Scatter(_) | Block::Fold { .. })
 }

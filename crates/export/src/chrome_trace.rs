@@ -8,9 +8,10 @@
 //! ]}
 //! ```
 //!
-//! Times are counted from the start of the capture, in microseconds with all digits of a picosecond. If an event
-//! crosses an edge of the range, only the part inside the range is written, and an argument contains the full duration.
-//! Arguments have the names that Chrome traces use or, if there is no such name, the names in xplanes.
+//! Times are measured from the start of the capture, in microseconds with all digits of a picosecond. If an event
+//! crosses an edge of the range, only the part of the event inside the range is written. An argument contains the full
+//! duration of the event. An argument has the name that Chrome traces use for it or, if there is no such name, its name
+//! in xplanes.
 
 use std::fmt::Write as _;
 
@@ -23,10 +24,10 @@ use trace::{
     PlaneId, StatValue, TextArg, Trace,
 };
 
-/// Number of bytes that are written at once.
+/// Number of bytes in a chunk of the output.
 const CHUNK: usize = 1 << 20;
 
-/// Writes the range in chunks to `out`. If lines are given, includes only these lines. Times are counted from `zero`.
+/// Writes the range in chunks to `out`. If `lines` is given, includes only these lines. Times are measured from `zero`.
 pub fn write(source: Source<'_>, zero: Ps, range: Interval, chosen: Option<&[LineId]>, out: &mut dyn FnMut(&str)) {
     let trace = source.trace;
     let (text, threads) = (String::new(), threads(trace));
@@ -59,19 +60,19 @@ struct Writer<'a> {
     range: Interval,
     chosen: Option<&'a [LineId]>,
     text: String,
-    /// Thread number of each line.
     threads: Vec<i64>,
     is_first: bool,
     out: &'a mut dyn FnMut(&str),
 }
 
 impl Writer<'_> {
-    /// Passes the text so far to `out`. The text ends with a complete event.
+    /// Passes the text so far to `out`. At this point, the text must end with a complete event.
     fn hand_over(&mut self) {
         (self.out)(&shared(std::mem::take(&mut self.text)));
     }
 
-    /// Writes the start of an event with this phase, process and optional thread. The caller must write the closing brace.
+    /// Writes the start of an event, with its phase, its process and possibly its thread. The caller must write the
+    /// closing brace.
     fn begin(&mut self, phase: &str, plane: Option<PlaneId>, line: Option<LineId>) {
         if self.text.len() >= CHUNK {
             self.hand_over();
@@ -103,7 +104,7 @@ impl Writer<'_> {
         quoted(&mut self.text, name);
     }
 
-    /// Writes names and order of processes and threads.
+    /// Writes the names of processes and threads, and the order in which viewers show them.
     fn names(&mut self) {
         let (trace, chosen) = (self.trace, self.chosen);
         let mut metadata = |plane, line, name: &str, key: &str, value: &dyn Fn(&mut String)| {
@@ -162,7 +163,6 @@ impl Writer<'_> {
         self.text.push_str(if between == "," { "}}" } else { "}" });
     }
 
-    /// Returns the part of an event inside the range. Moments on the edges are inside.
     fn inside(&self, time: Interval) -> Option<Interval> {
         let range = self.range;
         let (start, end) = (time.start.max(range.start), time.end.min(range.end));
@@ -224,7 +224,8 @@ fn is_chosen(chosen: Option<&[LineId]>, line: &LineId) -> bool {
     chosen.is_none_or(|chosen| chosen.contains(line))
 }
 
-/// Returns the thread number of each line. Keeps the number in the file if no other line of the process has it.
+/// Returns the thread number of each line. A line keeps its number from the file if no other line of the process has
+/// the same number.
 fn threads(trace: &Trace) -> Vec<i64> {
     let mut used: FxHashSet<(PlaneId, i64)> = FxHashSet::default();
     let mut next = 1;
@@ -240,8 +241,8 @@ fn threads(trace: &Trace) -> Vec<i64> {
     trace.lines.iter().map(&mut thread).collect()
 }
 
-/// Returns the text that all events of a kind share: name, category and arguments, without the
-/// closing brace.
+/// Returns the text that all events of a kind share: the name, the category and the arguments, but not the closing
+/// brace.
 fn fragment(trace: &Trace, kind: &EventKind) -> String {
     let mut args = trace.args.get(kind.args);
     let mut text = String::from(",\"name\":");
@@ -272,7 +273,7 @@ fn fragment(trace: &Trace, kind: &EventKind) -> String {
     text
 }
 
-/// Returns the name in Chrome traces or, if there is none, the name in xplanes.
+/// Returns the name that Chrome traces use for an argument or, if there is no such name, the name in xplanes.
 fn key<'k>(json: &[&'k [u8]], xplane: &[&'k [u8]]) -> &'k str {
     let known = json.first().or(xplane.first()).copied().unwrap_or_default();
     std::str::from_utf8(known).unwrap_or_default()
@@ -283,7 +284,7 @@ fn quoted(out: &mut String, text: &str) {
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
-/// Writes microseconds with all digits of a picosecond.
+/// Writes a time in microseconds, with all digits down to a picosecond.
 fn microseconds(out: &mut String, time: Ps) {
     let (ps, sign) = (time.as_ps().unsigned_abs(), if time < Ps::ZERO { "-" } else { "" });
     // Fails only if memory runs out.

@@ -1,16 +1,17 @@
-//! Writes tables as CSV (RFC 4180): a header of column keys, CRLF line ends, and quotes where
-//! required.
+//! Writes tables as CSV (RFC 4180). The header contains the keys of the columns, lines end with CRLF, and text is
+//! quoted if necessary.
 //!
-//! Numbers are exact: the shortest decimal that reads back as the same value, never with an exponent. Values that were
-//! not measured are empty fields. Spreadsheets evaluate text that starts with `=`, `+`, `-` or `@` as a formula, and
-//! names may come from untrusted files. For this reason, such text gets a leading apostrophe. Spreadsheets hide the
-//! apostrophe. Control characters (except line breaks) and marks that reorder text are escaped.
+//! Numbers are exact: each is written as the shortest decimal that is read back as the same value, and never with an
+//! exponent. Values that were not measured are empty fields. Spreadsheets evaluate text that starts with `=`, `+`, `-`
+//! or `@` as a formula, and names may come from untrusted files. Such text therefore gets a leading apostrophe, which
+//! spreadsheets hide. Control characters (except line breaks) and characters that change the direction of text are
+//! escaped.
 
 use base::format::printable;
 use base::home::shared;
 use table::{Cell, Table};
 
-/// Returns the whole table as CSV.
+/// Returns a whole table as CSV.
 pub fn to_csv(table: &Table) -> String {
     let mut csv = String::new();
     let header = table.columns.iter().map(|column| column.key.to_owned());

@@ -5,8 +5,8 @@ use document::columns::SENTENCE;
 use document::terminal::wrapped;
 use table::{Cell, Table};
 
-/// Renders each finding with severity, rule and title. If the table has these columns, the evidence, the remedy and the
-/// numbers follow.
+/// Renders the severity, rule and title of each finding. The evidence, the remedy and the numbers follow if the table
+/// has columns for them.
 pub(super) fn list(table: &Table, width: usize) -> String {
     let mut text = String::new();
     for row in &table.rows {

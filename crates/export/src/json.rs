@@ -8,24 +8,24 @@ use report::UnifiedProfile;
 use report::v1::SCHEMA_VERSION;
 use table::Table;
 
-/// Returns the document, indented and with a final newline. The same profile always gives the same
-/// bytes.
+/// Returns the document, indented and with a final newline. The same profile always produces the same bytes.
 pub fn profile(profile: &UnifiedProfile) -> String {
     pretty(profile)
 }
 
-/// Returns several documents as one array.
+/// Returns the documents of several profiles as one array.
 pub fn profiles(profiles: &[UnifiedProfile]) -> String {
     pretty(&profiles)
 }
 
-/// Returns a table as an array of objects.
+/// Returns a table as an array with one object per row.
 pub fn table(table: &Table) -> String {
     pretty(table)
 }
 
-/// Returns the schema of [`profile`]'s document from the committed file. A test checks that it equals
-/// [`generate_schema`]. The page's worker is a fifth smaller without the code that generates the schema.
+/// Returns the committed schema of [`profile`]'s document. A test checks that this schema equals the output of
+/// [`generate_schema`]. The page uses the committed schema. Without the code that generates the schema, the page's
+/// worker is a fifth smaller.
 pub fn schema() -> &'static str {
     include_str!("../../../docs/schema/unified-profile-1.1.0.json")
 }

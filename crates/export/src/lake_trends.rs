@@ -1,4 +1,4 @@
-//! Renders the trends of a lake for a terminal and as Markdown. The sections are those of the page.
+//! Renders the trends of a lake for a terminal and as Markdown. The sections are the same as on the page.
 
 use base::format;
 use base::home::shared;
@@ -6,7 +6,7 @@ use document::markup::escape;
 use pages::lake_trends::sections;
 use report::LakeTrends;
 
-/// Returns the trends as text. `name` is the name of their file.
+/// Returns the trends as text. `name` is the name of the file that contains the trends.
 pub fn text(name: &str, trends: &LakeTrends) -> String {
     let text = document::terminal::render(&sections(trends));
     // The hint of a long table names the outputs of a run.

@@ -1,9 +1,9 @@
-//! Exports of the report: JSON and its schema, tables (CSV, Markdown, text), one screen of text,
-//! a digest for agents, and a web page. Comparisons export as text, Markdown, JSON and a web page, and a range of the
-//! timeline as a trace.
+//! Exports of the report: JSON and its schema, tables (CSV, Markdown, text), one screen of text, a digest for agents,
+//! and a web page. Comparisons are exported as text, Markdown, JSON and a web page. A range of the timeline is exported
+//! as a trace.
 //!
-//! Exports are meant to be shared, so each exporter ends with [`shared`](base::home::shared), which replaces home
-//! folders by `~`. The rest of a path is enough to find source lines.
+//! Users share exports, so the last step of each exporter is [`shared`](base::home::shared), which replaces each home
+//! folder with `~`. The other folders of a path are enough to find source lines.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
     use table::{Cell, Table, Unit, column};
 
-    /// A profile whose files, findings and warnings contain a user's folder.
+    /// Returns a profile whose files, findings and warnings contain a user's home folder.
     fn profile() -> report::UnifiedProfile {
         let mut profile = report::example::profile();
         profile.metadata.run_name = Some("/home/jo.smith/runs/a".to_owned());

@@ -9,7 +9,7 @@ use table::{Cell, Table, Unit, display};
 
 pub use document::markup::escape;
 
-/// Returns a table with a header. Numbers are formatted for readers and right-aligned.
+/// Returns a table with a header. Numbers are rounded for readers and right-aligned.
 pub fn to_markdown(table: &Table) -> String {
     let mut text = String::new();
     let titles: Vec<String> = table.columns.iter().map(|column| column.title.to_owned()).collect();

@@ -1,5 +1,4 @@
-//! Renders a run on one screen of a terminal: headline figures, then a breakdown of the time, and
-//! the warnings last.
+//! Renders a run on one screen of a terminal: headline figures, then a breakdown of the time, then the warnings.
 
 use super::findings;
 use base::format::{self, printable, shorten};
@@ -16,7 +15,7 @@ pub use pages::warning::warning_line;
 /// Maximum number of characters of a name in a whole table on a terminal.
 const NAME: usize = 60;
 
-/// Largest width to which the cells of a column are padded. Longer cells exceed the column.
+/// Largest width to which the cells of a column are padded. Longer cells are wider than their column.
 const PADDED: usize = 300;
 
 /// Returns the report of one run.
@@ -24,7 +23,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
     shared(format::with_plain_spaces(&report_called(profile, &title(profile))))
 }
 
-/// Returns the reports of several runs, each under a unique name.
+/// Returns the reports of several runs, each with a unique name.
 pub fn reports(profiles: &[UnifiedProfile]) -> String {
     let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
     shared(format::with_plain_spaces(&reports.collect::<Vec<_>>().join("\n")))
@@ -34,8 +33,8 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
     format!("{title}\n{}", terminal::render(&sections(profile)))
 }
 
-/// Returns a whole table, aligned. For a terminal, long names are shortened in the middle. Files and other programs receive
-/// full names.
+/// Returns a whole table with aligned columns. On a terminal, long names are shortened in the middle. Files and other
+/// programs receive full names.
 pub fn table_text(table: &Table, for_terminal: bool) -> String {
     if table.rows.is_empty() && TableName::from_key(table.name).is_some_and(TableName::is_of_area) {
         return "No events in this range.\n".to_owned();
@@ -52,13 +51,12 @@ pub fn table_text(table: &Table, for_terminal: bool) -> String {
     shared(format::with_plain_spaces(&text))
 }
 
-/// Returns name, device and origin of a run in one line.
+/// Returns the name, device and origin of a run in one line.
 pub fn title(profile: &UnifiedProfile) -> String {
     title_called(profile, &profile.metadata.full_name())
 }
 
-/// Returns name, device and origin of several runs, one line each, with names that distinguish
-/// them.
+/// Returns the name, device and origin of several runs, with one line for each run. The names are unique.
 pub fn titles(profiles: &[UnifiedProfile]) -> Vec<String> {
     if let [only] = profiles {
         return vec![title(only)];
@@ -136,7 +134,7 @@ mod tests {
         assert!(!text.contains('\u{1b}'), "{text}");
     }
 
-    /// A warning from a profile that another program wrote.
+    /// Returns a warning of a profile that another program wrote.
     fn imported(code: &str, message: &str) -> Warning {
         Warning { code: code.to_owned(), ..Warning::new(WarningCode::NoEvents, message) }
     }

@@ -14,9 +14,9 @@ use crate::unit::{Unit, shift};
 /// A number with its unit, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// Digits with their sign and without separators: see [`shift`].
+    /// Digits with their sign and without separators, as [`shift`] reads them.
     pub digits: String,
-    /// The unit, if one is written.
+    /// The unit's name, or `None` if the text contains no unit.
     pub unit: Option<String>,
     /// Position of digits and unit.
     pub span: Range<usize>,
@@ -34,7 +34,7 @@ pub enum Misfit {
 }
 
 impl Amount {
-    /// Returns the unit, if one is written.
+    /// Returns the unit, or `None` if the text contains no unit.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Amount {
         self.unit.as_deref().map(|name| Unit::named(name).ok_or(Misfit::UnknownUnit)).transpose()
     }
 
-    /// Returns the number in the unit of a field. A number without a unit has the field's unit.
+    /// Converts the number to the unit of a field. A number without a unit has the field's unit.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The error of expressions.
+//! Errors in expressions.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::token::{Input, ahead};
 /// A problem in an expression, with its position and the names that the user may have meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Byte range of the problem in the text. Empty, at the end of the text, if something is missing.
+    /// Byte range of the problem in the text. If something is missing, the range is empty and at the end of the text.
     pub span: Range<usize>,
     /// The problem and how to fix it, in one or more sentences.
     pub message: String,
-    /// Known names that resemble the unknown one, the nearest first.
+    /// Known names that resemble the unknown name, nearest first.
     pub similar: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Error {
         Error { similar, ..self }
     }
 
-    /// Adds a sentence that helps if no name is similar.
+    /// Adds the sentence `help` to the message if there are no similar names.
     pub fn or_help(mut self, help: &str) -> Error {
         if self.similar.is_empty() {
             self.message.push(' ');
@@ -45,7 +45,7 @@ impl Error {
     }
 }
 
-/// Writes the message, and `Did you mean a or b?` if names are similar.
+/// Writes the message. If there are similar names, adds `Did you mean a or b?`.
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{}", self.message, suggest::question(&self.similar))

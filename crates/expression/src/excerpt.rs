@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Lines longer than this are cut around the marker.
+/// Lines with more characters than this are cut around the marker.
 const MOST_CHARS: usize = 160;
 /// Characters shown before the marker if a line is cut.
 const BEFORE: usize = 60;

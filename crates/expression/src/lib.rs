@@ -11,10 +11,10 @@
 //! amount   = digits [ unit ]                                     150 ms, 1.5e3, 150_000, 97 %
 //! ```
 //!
-//! This crate reads the parts above, converts amounts between units, and reports errors with a position and the nearest
-//! names. Code that uses the crate combines the parts, and defines the meaning of names. Parsers are functions for
-//! `winnow`. They backtrack if the text does not begin with their construct ([`ErrMode::Backtrack`]), and fail for good
-//! if the construct contains a mistake ([`ErrMode::Cut`]).
+//! This crate reads keywords, names, relations and amounts, converts amounts between units, and reports errors with a
+//! position and the nearest names. Other crates combine these elements into expressions, and define the meaning of
+//! names. Parsers are `winnow` functions. A parser backtracks if the text does not begin with its construct
+//! ([`ErrMode::Backtrack`]), and fails for good if the construct contains a mistake ([`ErrMode::Cut`]).
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

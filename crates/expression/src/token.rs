@@ -10,7 +10,7 @@ use winnow::{LocatingSlice, Parser};
 
 use crate::Error;
 
-/// The rest of a text that has not been read yet, with its position.
+/// The part of a text that has not been read yet, with its position.
 pub type Input<'t> = LocatingSlice<&'t str>;
 
 /// The result of a parser.
@@ -52,12 +52,12 @@ pub fn ahead(input: &Input<'_>) -> Range<usize> {
     at(input)..at(input) + taken
 }
 
-/// Returns an error at the next word or character. The parser does not backtrack after it.
+/// Returns an error at the next word or character. The parser does not backtrack after this error.
 pub fn wrong(input: &Input<'_>, message: impl Into<String>) -> ErrMode<Error> {
     failure(ahead(input), message)
 }
 
-/// Returns an error at `span`. The parser does not backtrack after it.
+/// Returns an error at `span`. The parser does not backtrack after this error.
 pub fn failure(span: Range<usize>, message: impl Into<String>) -> ErrMode<Error> {
     ErrMode::Cut(Error::new(span, message))
 }
@@ -84,7 +84,7 @@ pub fn blank(input: &mut Input<'_>) -> Parsed<()> {
     take_while(0.., char::is_whitespace).void().parse_next(input)
 }
 
-/// Returns true for a character that a name may have without quotation marks.
+/// Returns true for a character that a name without quotation marks may contain.
 pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-')
 }

@@ -13,7 +13,7 @@ pub enum Dimension {
     Time,
     /// Base: bytes.
     Bytes,
-    /// Percent. The field's definition states the whole that the percentage refers to.
+    /// Percent. The field's definition states what 100 % is.
     Percent,
     /// Base: bytes per second.
     ByteRate,
@@ -34,7 +34,7 @@ pub struct Unit {
     pub dimension: Dimension,
     /// Power of ten relative to the base.
     exponent: i32,
-    /// Whole factor in addition to the power of ten: 60 for a minute, 1024 for a KiB.
+    /// Integer factor in addition to the power of ten: 60 for a minute, 1024 for a KiB.
     factor: u64,
     /// The unit as written.
     pub symbol: &'static str,
@@ -44,7 +44,7 @@ const fn unit(symbol: &'static str, dimension: Dimension, exponent: i32, factor:
     Unit { dimension, exponent, factor, symbol }
 }
 
-/// All units. Within a dimension, they are in the order in which messages list them.
+/// All units. Messages list the units of a dimension in this order.
 const UNITS: &[Unit] = &[
     unit("ps", Dimension::Time, -12, 1),
     unit("ns", Dimension::Time, -9, 1),

@@ -7,10 +7,11 @@ use super::pattern::{self, Name, Pattern};
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| pattern::of_table(include_str!("accelerators.csv")));
 
-/// Planes of XLA that are named like devices but are not devices. They contain messages between slices, and compiled kernels.
+/// XLA planes that have names like device names, but contain no device work. Such planes contain messages between
+/// slices, or compiled kernels.
 const NO_DEVICES: [&str; 2] = ["/device:CUSTOM:Megascale", "/device:CUSTOM:MOSAIC"];
 
-/// Returns true if a plane with this name is a device: `/device:CUSTOM:0`, `Ascend Hardware`, `HPU 0`.
+/// Returns true if a plane with this name is a device, for example `/device:CUSTOM:0`, `Ascend Hardware` or `HPU 0`.
 pub fn is(name: &str) -> bool {
     if name.starts_with("/device:") {
         return !NO_DEVICES.iter().any(|known| name.starts_with(known));

@@ -2,7 +2,7 @@
 
 use base::number::decimal;
 
-/// Arithmetic by the type of its operands.
+/// A kind of arithmetic, named after the type of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arithmetic {
     /// bfloat16.
@@ -15,7 +15,7 @@ pub enum Arithmetic {
     Fp4,
     /// Integers of at most 8 bits.
     Int8,
-    /// Single precision, reduced by the matrix units to 10 bits of mantissa.
+    /// Single precision whose mantissa the matrix units reduce to 10 bits.
     Tf32,
     /// Single precision.
     Fp32,
@@ -24,7 +24,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// All kinds, in the order of the tables' columns.
+    /// All kinds of arithmetic, in the column order of the CSV tables.
     pub const ALL: [Arithmetic; 8] = [
         Arithmetic::Bf16,
         Arithmetic::Fp16,
@@ -36,7 +36,7 @@ impl Arithmetic {
         Arithmetic::Fp64,
     ];
 
-    /// Returns the spelling in reports.
+    /// Returns the name that reports use.
     pub fn label(self) -> &'static str {
         match self {
             Arithmetic::Bf16 => "bf16",
@@ -50,7 +50,7 @@ impl Arithmetic {
         }
     }
 
-    /// Returns the arithmetic to which operands are widened if a device has no unit for this kind.
+    /// Returns the kind of arithmetic that a device uses instead if it has no unit for this kind.
     fn widened(self) -> Option<Arithmetic> {
         Some(match self {
             Arithmetic::Fp4 => Arithmetic::Fp8,
@@ -63,12 +63,13 @@ impl Arithmetic {
     }
 }
 
-/// A number for each kind of arithmetic for which a device has a unit.
+/// A rate for each kind of arithmetic that a device has a unit for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates([Option<f64>; Arithmetic::ALL.len()]);
 
 impl Rates {
-    /// Reads the cells of a table, in the order of [`Arithmetic::ALL`]. Returns `None` if a cell is not a number.
+    /// Reads the cells of a table row, which has one cell for each kind in [`Arithmetic::ALL`]. Returns `None` if a
+    /// cell is not a number.
     pub(super) fn parse(cells: &[&str]) -> Option<Rates> {
         let mut rates = Rates::default();
         for (rate, cell) in rates.0.iter_mut().zip(cells) {
@@ -82,9 +83,9 @@ impl Rates {
         self.0.get(arithmetic as usize).copied().flatten()
     }
 
-    /// Returns the rate that operands of this type reach, and the arithmetic that computes them: the device's own unit,
-    /// or the unit for the type to which the operands are widened. A TPU has no unit for single precision. Its rate for
-    /// single precision is that of the bfloat16 unit, because XLA's default precision rounds the operands to bfloat16.
+    /// Returns the rate for operands of this type, and the kind of arithmetic that the device uses for them. If the
+    /// device has no unit for the type, the operands are widened to a type for which it has one. TPUs compute single
+    /// precision in the bfloat16 unit, because XLA's default precision rounds the operands to bfloat16.
     pub fn reached(&self, arithmetic: Arithmetic) -> Option<(Arithmetic, f64)> {
         let mut unit = Some(arithmetic);
         while let Some(kind) = unit {
@@ -101,7 +102,7 @@ impl Rates {
         Rates(self.0.map(|rate| rate.map(|rate| rate * factor)))
     }
 
-    /// Sets the rate of one kind.
+    /// Sets the rate of one kind of arithmetic.
     pub fn set(&mut self, arithmetic: Arithmetic, rate: f64) {
         if let Some(slot) = self.0.get_mut(arithmetic as usize) {
             *slot = Some(rate);

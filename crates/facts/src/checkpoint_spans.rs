@@ -14,7 +14,8 @@ fn parse(cells: &[&'static str]) -> Option<Pattern> {
     Pattern::parse(kind, pattern)
 }
 
-/// Returns true if a host event of this name saves or restores a checkpoint. Python frames match by file and function.
+/// Returns true if a host event of this name saves or restores a checkpoint. A frame of the Python tracer must match in
+/// file and function.
 pub fn is_checkpoint(name: &str) -> bool {
     if is_frame(name) {
         return ROWS.iter().any(|pattern| pattern.matches_frame(name));

@@ -6,15 +6,15 @@ use super::arithmetic::Rates;
 use super::table;
 use base::number::decimal;
 
-/// A device in the numbering of profiles: a chip, or one core or die of a chip.
+/// A unit of hardware that profiles number as one device: a chip, or one core or die of a chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// Key by which a user chooses the device (`h100-sxm`).
     pub key: &'static str,
-    /// Name of the device for people.
+    /// Product name to show to the user.
     pub label: &'static str,
     names: &'static str,
-    /// `google`, `nvidia` or `amd`.
+    /// Vendor: `google`, `nvidia` or `amd`.
     pub vendor: &'static str,
     arch: &'static str,
     cores: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Device {
     pub rates: Rates,
     /// Bandwidth of the device memory, in bytes per second.
     pub hbm_bytes_per_second: Option<f64>,
-    /// Size of the device memory in the vendor's GB. `None` if the device shares the memory of its host.
+    /// Size of the device memory in GB, as the vendor states it. `None` if the device shares the memory of its host.
     pub hbm_gb: Option<f64>,
     /// Bandwidth of the links to other devices, in bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,
@@ -52,7 +52,7 @@ fn parse(cells: &[&'static str]) -> Option<Device> {
     })
 }
 
-/// Parses a cell. Returns `Some(None)` if it is empty and `None` if it is not a number.
+/// Parses a cell. Returns `Some(None)` if the cell is empty, and `None` if it is not a number.
 fn number(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { decimal(cell).map(Some) }
 }
@@ -62,7 +62,7 @@ pub fn all() -> &'static [Device] {
     &DEVICES
 }
 
-/// Returns the device with a key. Ignores case.
+/// Returns the device whose key is `key`. Ignores case.
 pub fn by_key(key: &str) -> Option<&'static Device> {
     DEVICES.iter().find(|device| device.key.eq_ignore_ascii_case(key.trim()))
 }
@@ -70,14 +70,14 @@ pub fn by_key(key: &str) -> Option<&'static Device> {
 /// A device that the user chose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// The device, with its peaks.
+    /// The chosen device, with its peak rates.
     pub device: &'static Device,
-    /// Name of the device for people: its label, or the name of a slice or product as the user wrote it.
+    /// Name to show to the user: the device's label, or the name of a slice or product as the user wrote it.
     pub name: String,
 }
 
-/// Returns the device that a user chose by its key (`tpu-v4`), by the TPU slice that contains it (`v4-8`,
-/// `TPU v5litepod-16`), or by the product name in profiles (`NVIDIA A100-SXM4-40GB`).
+/// Returns the device that a user chose by its key (`tpu-v4`), by the TPU slice that contains it (`v4-8`, `TPU
+/// v5litepod-16`), or by the product name that profiles use (`NVIDIA A100-SXM4-40GB`).
 pub fn chosen(text: &str) -> Option<Chosen> {
     let text = text.trim();
     if let Some(device) = by_key(text) {
@@ -97,18 +97,18 @@ fn slice(text: &str) -> Option<Chosen> {
     Some(Chosen { device, name: format!("TPU {generation}-{size}") })
 }
 
-/// Words that turn the name of a product into the name of another product.
+/// Words that are part of a different product's name: an RTX 4070 Ti is not an RTX 4070.
 const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig", "gre"];
 
-/// Returns the device with the product name `name` in profiles: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`,
-/// `AMD Instinct MI300X`.
+/// Returns the device that profiles call `name`, for example `NVIDIA H100 80GB HBM3`, `TPU v5 lite` or `AMD Instinct
+/// MI300X`.
 pub fn find(name: &str) -> Option<&'static Device> {
     by_name(name).map(|(device, _)| device)
 }
 
-/// Returns the device with the product name `name` in profiles, and all other devices with this name. For example, `NVIDIA
-/// H100` may be an SXM, PCIe or NVL product. `cores` and `memory_bytes`, if known, rule out some of them. The list is empty
-/// if the device is unambiguous.
+/// Returns the device that profiles call `name`, and the other devices that the name may refer to. For example, `NVIDIA
+/// H100` may be an SXM, PCIe or NVL product. Leaves out devices that contradict `cores` or `memory_bytes`, if these are
+/// known. The list of other devices is empty if the name is unambiguous.
 pub fn assumed(
     name: &str,
     cores: Option<u64>,
@@ -133,8 +133,8 @@ pub fn assumed(
 /// Maximum relative difference between the memory size in a profile and the vendor's figure.
 const MEMORY_TOLERANCE: f64 = 0.08;
 
-/// Returns the device with a name. If several devices share a part of the name and no other word decides between them,
-/// also returns that part.
+/// Returns the device that a product name refers to. If several devices share a part of the name and no other word of
+/// the name decides between them, also returns that part.
 fn by_name(name: &str) -> Option<(&'static Device, Option<&'static str>)> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -149,8 +149,8 @@ fn by_name(name: &str) -> Option<(&'static Device, Option<&'static str>)> {
     })
 }
 
-/// Returns the device with an AMD ISA (`gfx942`) and `cores` compute units. If several match, returns the one with the
-/// nearest memory size (bytes) and rate of half-precision arithmetic (FLOP/s).
+/// Returns the AMD device with this ISA (`gfx942`) and `cores` compute units. If several devices match, returns the one
+/// whose memory size (bytes) and half-precision rate (FLOP/s) are nearest to the given values.
 pub fn by_shape(arch: &str, cores: u64, memory_bytes: f64, fp16_rate: f64) -> Option<&'static Device> {
     let distance = |device: &Device| {
         let memory = device.hbm_gb.unwrap_or(0.0) * (1u64 << 30) as f64;
@@ -189,7 +189,6 @@ mod tests {
         }
     }
 
-    /// Halving the number of bits never lowers the speed, for all units in the data sheets.
     #[test]
     fn narrower_arithmetic_is_no_slower() {
         for device in all() {
@@ -281,8 +280,8 @@ mod tests {
         }
     }
 
-    /// The vendors' published numbers, without sparsity (a TPU7x chip has two devices, an MI250X two dies): bf16 (or
-    /// fp16 if bf16 is missing), 8-bit, memory in GB/s, links in GB/s.
+    /// Numbers that the vendors publish, without sparsity: bf16 (or fp16 if bf16 is missing), 8-bit, memory in GB/s,
+    /// links in GB/s. A TPU7x chip has two devices, and an MI250X has two dies.
     #[test]
     fn well_known_numbers() {
         use Arithmetic::{Bf16, Fp8, Fp16, Int8};
@@ -318,7 +317,7 @@ mod tests {
         }
     }
 
-    /// The rates of a GPU's cores at a clock between 1 and 3 GHz must give the published peak.
+    /// At a clock between 1 and 3 GHz, the rates of a GPU's cores must add up to the published peak of the GPU.
     #[test]
     fn rates_of_cores_and_of_devices_agree() {
         for (key, arch, cores) in [

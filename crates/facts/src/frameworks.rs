@@ -35,12 +35,12 @@ fn parse(cells: &[&'static str]) -> Option<FrameworkRow> {
 /// Collects evidence for the framework of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct FrameworkClues {
-    /// Index of the first row that matched.
+    /// Index of the first table row that matched a text of the profile.
     best: Option<usize>,
 }
 
 impl FrameworkClues {
-    /// Compares a text of the profile with the table.
+    /// Compares a text of the profile with the patterns of all frameworks.
     pub fn look(&mut self, evidence: FrameworkEvidence, text: &str) {
         let better = ROWS.iter().take(self.best.unwrap_or(usize::MAX));
         let row = better.into_iter().position(|row| {
@@ -53,13 +53,14 @@ impl FrameworkClues {
         self.best = row.or(self.best);
     }
 
-    /// Returns the framework of the table's first row that matched a text.
+    /// Returns the framework of the first table row that matched a text.
     pub fn framework(&self) -> Option<&'static str> {
         self.best.and_then(|row| ROWS.get(row)).map(|row| row.framework)
     }
 }
 
-/// Returns true if the path contains `pattern` (`/flax/linen/`). The first folder of the path needs no slash before it.
+/// Returns true if the path contains `pattern` (`/flax/linen/`). A path that begins with `flax/linen/` matches this
+/// pattern too.
 fn is_in(path: &str, pattern: &str) -> bool {
     path.contains(pattern) || pattern.strip_prefix('/').is_some_and(|start| path.starts_with(start))
 }

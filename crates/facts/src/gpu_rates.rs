@@ -6,16 +6,16 @@ use super::arithmetic::{Arithmetic, Rates};
 use super::table;
 use base::number::decimal;
 
-/// Core of an architecture. NVIDIA calls it streaming multiprocessor, AMD compute unit.
+/// A core of a GPU architecture. NVIDIA calls such a core a streaming multiprocessor, and AMD calls it a compute unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuCore {
     /// Compute capability (`9.0`) or ISA (`gfx942`).
     pub arch: &'static str,
-    /// Operations per cycle that XProf assumes for every type.
+    /// Operations per cycle that XProf assumes for every type of operands.
     pub xprof: f64,
-    /// Operations per cycle by type.
+    /// Operations per cycle for each type of operands.
     pub rates: Rates,
-    /// Bytes per cycle of shared memory or L1.
+    /// Bytes that shared memory or the L1 cache transfers per cycle.
     pub local_bytes: f64,
     /// URL of the publication.
     pub source: &'static str,
@@ -37,7 +37,8 @@ fn parse(cells: &[&'static str]) -> Option<GpuCore> {
     })
 }
 
-/// Returns the core of a compute capability. If the table lacks it, returns the next lower one.
+/// Returns the core of NVIDIA GPUs with this compute capability. If the table lacks this compute capability, returns
+/// the core of the next lower one.
 pub fn nvidia(major: i64, minor: i64) -> Option<&'static GpuCore> {
     let version = |core: &&'static GpuCore| {
         let (major, minor) = core.arch.split_once('.')?;
@@ -61,7 +62,8 @@ mod tests {
         assert!(CORES.iter().all(|core| core.source.starts_with("https://")));
     }
 
-    /// Cores x clock x rate must match the data sheets: H100 SXM 132 at 1.83 GHz, T4 40 at 1.59, MI300X 304 at 2.1.
+    /// The product of cores, clock and rate must match the data sheets: 132 cores at 1.83 GHz for an H100 SXM, 40 at
+    /// 1.59 GHz for a T4, and 304 at 2.1 GHz for an MI300X.
     #[test]
     fn rates_give_the_peaks_of_the_sheets() {
         let peak = |core: &GpuCore, kind, cores: f64, ghz: f64| core.rates.get(kind).unwrap() * cores * ghz * 1e-3;

@@ -1,4 +1,4 @@
-//! Families of the categories in profiles (`hlo_categories.csv`).
+//! Groups the HLO categories of profiles into families (`hlo_categories.csv`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ static FAMILIES: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(
     }))
 });
 
-/// Defines the categories that code compares with, and the list of them for the test.
+/// Defines a constant for each category that code compares with, and a list of these constants for the test.
 macro_rules! known {
     ($($name:ident = $text:literal),+ $(,)?) => {
         $(#[doc = concat!("`", $text, "`")] pub const $name: &str = $text;)+
@@ -44,7 +44,8 @@ known! {
     WHILE = "while",
 }
 
-/// Returns the family of a category in lower case (`loop fusion` belongs to `elementwise`), or `None` if it is unknown.
+/// Returns the family of a category (`loop fusion` belongs to `elementwise`), or `None` if the category is unknown. The
+/// category must be in lower case.
 pub fn family(category: &str) -> Option<&'static str> {
     FAMILIES.get(category).copied()
 }

@@ -6,8 +6,8 @@ use super::pattern::{self, Name, Pattern};
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| pattern::of_table(include_str!("host_callbacks.csv")));
 
-/// Returns true if a host event with this name is such a callback. Events that mark the end of an op of XLA's CPU backend
-/// (`end: pure_callback.1`) are not callbacks.
+/// Returns true if a host event with this name is a callback of a compiled program into Python. Events that mark the
+/// end of an op of XLA's CPU backend (`end: pure_callback.1`) are not callbacks.
 pub fn is(name: &str) -> bool {
     if name.starts_with("end: ") {
         return false;

@@ -1,4 +1,4 @@
-//! Kinds of host work by the names of events (`host_spans.csv`).
+//! Recognises kinds of host work by the names of events (`host_spans.csv`).
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
@@ -26,7 +26,8 @@ pub enum HostWork {
 static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("host_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
-/// Work and patterns of the rows that match names other than frames. One pass over a name matches all patterns.
+/// Kinds of work with their name patterns, from the table rows that do not describe Python frames. One pass over a name
+/// matches all patterns.
 struct Named {
     works: Vec<HostWork>,
     patterns: Patterns,
@@ -41,7 +42,7 @@ impl Named {
         Named { works, patterns: Patterns::new(patterns) }
     }
 
-    /// Returns the work of the first row that matches.
+    /// Returns the work of the first row that matches `name`.
     fn first(&self, name: &str) -> Option<HostWork> {
         self.works.get(self.patterns.first_match(&Name::new(name))?).copied()
     }
@@ -71,12 +72,13 @@ fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
 const MOST_NAMES: usize = 4096;
 
 thread_local! {
-    /// Cached work of the names that were examined before. Thousands of captures of one program have the same names.
+    /// Kind of work for each name that was examined before. Thousands of captures of one program contain the same
+    /// names.
     static KNOWN: RefCell<FxHashMap<Box<str>, Option<HostWork>>> = RefCell::default();
 }
 
-/// Returns the work of a host event from the first row that matches its name. Returns `None` if no row matches. Frames
-/// of the Python tracer match only rows for frames.
+/// Returns the kind of work that a host event with this name does, according to the first row that matches. Returns
+/// `None` if no row matches. Frames of the Python tracer match only rows for frames.
 pub fn work(name: &str) -> Option<HostWork> {
     if is_frame(name) {
         return ROWS.iter().find(|(_, pattern)| pattern.matches_frame(name)).map(|&(work, _)| work);
@@ -98,8 +100,8 @@ pub fn is_frame(name: &str) -> bool {
     name.starts_with('$') || name.contains(".py(")
 }
 
-/// Returns true if a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`)
-/// match only rows for frames, because a frame encloses other events and may have the name of any function.
+/// Returns true if a host event with this name does this kind of work. Frames of the Python tracer (`$core.py:12
+/// compile`) match only rows for frames, because a frame encloses other events and may have the name of any function.
 pub fn is(work: HostWork, name: &str) -> bool {
     if is_frame(name) {
         return ROWS.iter().any(|(purpose, pattern)| *purpose == work && pattern.matches_frame(name));

@@ -1,8 +1,9 @@
-//! Host spans that pass a transfer to a TPU's runtime (`host_transfers.csv`).
+//! Host spans that hand a transfer to the TPU runtime, by their names (`host_transfers.csv`).
 
 use super::table;
 
-/// Returns all pairs of a span's name and a direction, in the spelling of reports.
+/// Returns the name of each host span that hands over a transfer, and the direction of the transfer, spelled as in
+/// reports.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::rows(include_str!("host_transfers.csv")).filter_map(|cells| match cells[..] {
         [name, direction, _source] => Some((name, direction)),

@@ -1,4 +1,4 @@
-//! Stages of input pipelines by the names of events (`input_stages.csv`).
+//! Recognises stages of input pipelines by the names of events (`input_stages.csv`).
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ pub enum InputStage {
     Transfer,
     /// Puts a batch into the queue of a device (TPU infeed).
     Enqueue,
-    /// Passes on the results of other threads or nested spans.
+    /// Passes on results that other threads or nested spans produce.
     Wait,
     /// Any other part of a pipeline.
     Other,
@@ -36,7 +36,7 @@ impl InputStage {
         InputStage::Other,
     ];
 
-    /// Returns the name in the report.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             InputStage::Read => "read",
@@ -49,13 +49,13 @@ impl InputStage {
         }
     }
 
-    /// Returns the stage with a name.
+    /// Returns the stage whose label is `label`.
     pub fn from_label(label: &str) -> Option<InputStage> {
         InputStage::ALL.into_iter().find(|stage| stage.label() == label)
     }
 }
 
-/// Stage of an event.
+/// Stage that the name of an event indicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageOfName {
     /// The stage.
@@ -64,7 +64,7 @@ pub struct StageOfName {
     pub waits: bool,
 }
 
-/// Names that a row applies to.
+/// Kind of names that a row applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Applies {
     /// tf.data iterators.
@@ -109,7 +109,8 @@ pub fn iterator(name: &str) -> Option<&str> {
     Some(stem.strip_suffix('V').filter(|_| stem.len() < last.len()).unwrap_or(last))
 }
 
-/// Returns the stage of a span of the input pipeline. A span whose name has no stage passes on the results of other spans.
+/// Returns the stage of a span of the input pipeline, given the name of the span. An unknown iterator has the stage
+/// [`InputStage::Other`], and any other unknown span [`InputStage::Wait`].
 pub fn of_name(name: &str) -> StageOfName {
     match iterator(name) {
         Some(last) => {
@@ -119,12 +120,13 @@ pub fn of_name(name: &str) -> StageOfName {
     }
 }
 
-/// Returns true if a span of a transfer between host and device moves a batch to a device.
+/// Returns true if a transfer span with this name moves a batch to a device.
 pub fn is_to_device(name: &str) -> bool {
     first(name, &[Applies::Name]).is_some_and(|it| it.stage == InputStage::Transfer)
 }
 
-/// Returns the stage of a range that the user annotated inside a pipeline. `None` if its name matches no stage.
+/// Returns the stage of a range that the user annotated inside a pipeline. Returns `None` if the name of the range
+/// matches no stage.
 pub fn of_range(name: &str) -> Option<InputStage> {
     first(name, &[Applies::Name, Applies::Inside]).map(|it| it.stage)
 }

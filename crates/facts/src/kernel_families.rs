@@ -35,7 +35,6 @@ fn parse(cells: &[&'static str]) -> Option<FamilyRow> {
     Some(FamilyRow { scope, pattern: Pattern::parse(kind, pattern)?, category })
 }
 
-/// All rows of one scope.
 struct OfScope {
     patterns: Patterns,
     /// Category of each pattern.

@@ -1,8 +1,8 @@
 //! Tables of facts with their sources: devices, kernel families, categories, host spans, tensor cores, model presets.
 //!
-//! Each table is a CSV file with a source column. A module of the same name loads the table and offers its functions
-//! (`accelerators::is`, `devices::all`). Names of products, kernels and spans belong in these tables and not in the
-//! code that measures.
+//! Each table is a CSV file with a source column. A module of the same name loads the table and offers functions that
+//! query it (`accelerators::is`, `devices::all`). Names of products, kernels and spans belong in these tables and not
+//! in the code that measures.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

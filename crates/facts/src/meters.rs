@@ -1,11 +1,11 @@
-//! Counters over time whose meaning is known: power, clocks, temperature, use of units (`meters.csv`).
+//! Counters over time whose meaning is known: power, clocks, temperature, utilisation (`meters.csv`).
 
 use std::sync::LazyLock;
 
 use super::pattern::{Name, Pattern};
 use super::table;
 
-/// Relation of a sample to the time around it.
+/// Time to which the value of a sample applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeterForm {
     /// The value holds until the next sample.
@@ -23,7 +23,7 @@ pub struct Meter {
     pub quantity: &'static str,
     /// Unit of the samples.
     pub unit: &'static str,
-    /// Relation of a sample to the time around it.
+    /// Time to which the value of a sample applies.
     pub form: MeterForm,
     pattern: Pattern,
 }

@@ -1,12 +1,12 @@
 //! Dimensions of public models, from their published `config.json` (`model_presets.csv`). An empty cell means that the
-//! dimension does not apply. A test counts the parameters of each model and compares them with the published size of the
-//! weights (`model_presets.published.csv`).
+//! dimension does not apply. A test counts the parameters of each model and compares the count with the published size
+//! of the weights (`model_presets.published.csv`).
 
 use std::sync::LazyLock;
 
 use super::table;
 
-/// A public model, with the dimensions that the report's model configuration has.
+/// Dimensions of a public model, with the fields of the report's model configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelPreset {
     /// Name for people.
@@ -35,7 +35,7 @@ pub struct ModelPreset {
     pub num_experts_per_token: Option<u64>,
     /// True if the query, key and value projections have biases.
     pub attention_bias: bool,
-    /// Number of norm vectors per block.
+    /// Number of normalisation weight vectors per transformer block.
     pub norms_per_layer: u64,
     /// Repository of the published weights and their configuration.
     pub source: &'static str,

@@ -12,7 +12,8 @@ fn parse(cells: &[&'static str]) -> Option<(&'static str, &'static str)> {
     Some((file, function))
 }
 
-/// Returns true if a frame of the Python tracer (`$graphlib.py:1783 flatten`) is such a function.
+/// Returns true if a frame of the Python tracer (`$graphlib.py:1783 flatten`) is an NNX function that takes apart or
+/// rebuilds a module graph.
 pub fn is(frame: &str) -> bool {
     let Some((place, function)) = frame.rsplit_once(' ') else { return false };
     let Some((path, _line)) = place.rsplit_once([':', '(']) else { return false };

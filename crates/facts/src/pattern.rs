@@ -2,7 +2,8 @@
 
 use super::{library_files, table};
 
-/// A test of a name. All patterns except [`Pattern::Frame`] ignore case and are written in lower case.
+/// A pattern that names are compared with. All patterns except [`Pattern::Frame`] ignore case and are written in lower
+/// case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// The name is this text.
@@ -11,11 +12,11 @@ pub enum Pattern {
     Prefix(&'static str),
     /// The name contains this text.
     Contains(&'static str),
-    /// The name contains these words (joined by `-`) in this order and next to each other. After a final `*`, the last
-    /// word may be longer.
+    /// The name contains these words (joined by `-`) in this order and next to each other. If the pattern ends with
+    /// `*`, the last word of the name may be longer.
     Words(&'static str),
-    /// The name is a Python frame of this file and function, written as `file.py function`. `* function` matches a user's
-    /// function in any file.
+    /// The name is a Python frame of a certain file and function. The pattern is written as `file.py function`. `*
+    /// function` matches a user's function in any file.
     Frame(&'static str),
 }
 
@@ -32,7 +33,7 @@ impl Pattern {
         }
     }
 
-    /// Returns true if `name` matches. A frame never matches here, see [`Pattern::matches_frame`].
+    /// Returns true if `name` matches. A [`Pattern::Frame`] never matches here, see [`Pattern::matches_frame`].
     pub fn matches(self, name: &Name) -> bool {
         match self {
             Pattern::Exact(text) => name.lower == text,
@@ -52,7 +53,7 @@ impl Pattern {
         }
     }
 
-    /// Returns true if `name` matches at the byte `at`. If a word starts there, `word` is its index.
+    /// Returns true if `name` matches at the byte `at`. If a word starts at `at`, `word` is the index of this word.
     fn matches_at(self, name: &Name, at: usize, word: Option<usize>) -> bool {
         let goes_on =
             |text: &str| name.lower.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
@@ -65,8 +66,8 @@ impl Pattern {
         }
     }
 
-    /// Returns true if the event name `frame` is the Python frame of the pattern. JAX writes `$file.py:12 function`,
-    /// and PyTorch writes `path/file.py(12): function`.
+    /// Returns true if `frame`, the name of an event, is the Python frame that the pattern describes. JAX writes
+    /// `$file.py:12 function`, and PyTorch writes `path/file.py(12): function`.
     pub fn matches_frame(self, frame: &str) -> bool {
         let Pattern::Frame(wanted) = self else { return false };
         let Some((file, function)) = wanted.split_once(' ') else { return false };
@@ -134,19 +135,19 @@ impl Name {
     }
 }
 
-/// Hundreds of patterns, all searched in one pass over a name. At each byte, only patterns with the same first two bytes
-/// are tried. A profile can have a million kernels with different names, so trying every pattern on each name would be too
-/// slow.
+/// Hundreds of patterns, all searched in one pass over a name. At each byte of the name, only patterns that begin with
+/// the next two bytes are tried. A profile can have a million kernels with different names, so trying every pattern on
+/// each name would be too slow.
 #[derive(Debug)]
 pub(super) struct Patterns {
     patterns: Vec<Pattern>,
     /// Indices of the patterns by their first two bytes, see [`place`].
     by_head: Vec<Vec<usize>>,
-    /// Indices of the patterns with a shorter head.
+    /// Indices of the patterns whose head is shorter than two bytes.
     others: Vec<usize>,
 }
 
-/// Number of low bits of each byte that form the index. Five bits distinguish letters.
+/// Number of low bits of each byte that are used in the index. Five bits are enough to distinguish letters.
 const BITS: usize = 5;
 
 /// Returns the index in `by_head` of patterns that begin with these bytes.

@@ -6,14 +6,14 @@ use super::host_spans::is_frame;
 use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
-/// A host's work on a compiled program.
+/// Work of the host on a compiled program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProgramActivity {
     /// Python calls the program.
     Call,
     /// The runtime executes the program.
     Execute,
-    /// The program is compiled. [`super::host_spans`] recognises this.
+    /// The program is compiled. Use [`super::host_spans`] to recognise such events.
     Compile,
 }
 

@@ -5,7 +5,8 @@
 //! step[EXTEND bs=15 toks=15360]            SGLang: 15 requests prefill 15,360 tokens
 //! ```
 
-/// Forms of names: `{field}` is a number, and `*` any text. The first form that matches decides.
+/// Forms of the names of forward passes. `{field}` stands for a number, and `*` for any text. The first form that
+/// matches a name is used.
 const FORMS: [&str; 14] = [
     // vLLM, `Worker.annotate_profile` (vllm/v1/worker/gpu_worker.py).
     "execute_context_{prefill_requests}({prefill_tokens})_generation_{decode_requests}({decode_tokens})*",
@@ -30,11 +31,12 @@ const FORMS: [&str; 14] = [
     "execute_model: {requests} reqs, {tokens} toks",
 ];
 
-/// Common name of the annotations of forward passes in a profile, because their own names differ.
+/// Common name for the annotations of forward passes in a profile. The names of these annotations differ from pass to
+/// pass.
 pub const FORWARD_PASS: &str = "forward pass";
 
-/// Returns true if `name` is the name of a span that marks a step. `annotation` is the name that the profile gives to
-/// these annotations.
+/// Returns true if `name` is the name of a span that marks a step. `annotation` is the profile's name for the
+/// annotations that mark steps.
 pub fn marks_step(annotation: Option<&str>, name: &str) -> bool {
     annotation.is_some_and(|it| {
         it == name
@@ -47,7 +49,7 @@ pub fn marks_step(annotation: Option<&str>, name: &str) -> bool {
 pub enum ServingPhase {
     /// Computes prompts only.
     Prefill,
-    /// Computes prompts and next tokens, or the name does not distinguish them.
+    /// Computes prompts and next tokens, or has a name that does not contain the phase.
     Mixed,
     /// Computes next tokens only.
     Decode,
@@ -67,7 +69,7 @@ impl ServingPhase {
     }
 }
 
-/// Batch of one forward pass. Numbers that the name does not contain are `None`.
+/// Batch of one forward pass, read from the name of its span. Numbers that the name does not contain are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServedBatch {
     requests: Option<u64>,
@@ -76,11 +78,11 @@ pub struct ServedBatch {
     prefill_tokens: Option<u64>,
     decode_requests: Option<u64>,
     decode_tokens: Option<u64>,
-    /// Phase of a call whose name contains no other information about the batch.
+    /// Phase of a call whose name contains nothing else about the batch.
     phase: Option<ServingPhase>,
 }
 
-/// Words in the names of functions that compute prompts, and of functions that compute next tokens.
+/// Words in the names of functions that compute prompts (`PREFILL_WORDS`) or next tokens (`DECODE_WORDS`).
 const PREFILL_WORDS: [&str; 1] = ["prefill"];
 const DECODE_WORDS: [&str; 3] = ["decode", "generate", "decoding"];
 
@@ -102,7 +104,8 @@ impl ServedBatch {
         Some(ServedBatch { phase: Some(phase), ..ServedBatch::default() })
     }
 
-    /// Returns the phase. `None` if the pass serves no request, such as a pass that only keeps ranks synchronised.
+    /// Returns the phase of the forward pass. Returns `None` if the pass serves no request, for example if it only
+    /// keeps ranks synchronised.
     pub fn phase(&self) -> Option<ServingPhase> {
         if self.phase.is_some() {
             return self.phase;
@@ -136,7 +139,8 @@ impl ServedBatch {
         }
     }
 
-    /// Returns the tokens of requests that decode. If the name does not contain them, each request has one token.
+    /// Returns the number of tokens that the pass computes for requests in the decode phase. If the name does not
+    /// contain this number, each request in the decode phase is assumed to need one token.
     pub fn decode_tokens(&self) -> Option<u64> {
         match self.phase().filter(|_| self.phase.is_none()) {
             Some(ServingPhase::Prefill) => Some(0),
@@ -145,7 +149,7 @@ impl ServedBatch {
         }
     }
 
-    /// Returns the number of all tokens.
+    /// Returns the number of prompt tokens and decoded tokens together.
     pub fn tokens(&self) -> Option<u64> {
         self.tokens.or_else(|| Some(self.prefill_tokens()?.saturating_add(self.decode_tokens()?)))
     }
@@ -180,7 +184,7 @@ impl ServedBatch {
     }
 }
 
-/// Matches a name with a form. A `*` matches the shortest text before the literal that follows it.
+/// Reads the fields of a name that has this form. A `*` matches as little text as possible.
 fn matched(mut form: &str, mut name: &str) -> Option<ServedBatch> {
     let mut batch = ServedBatch::default();
     loop {
@@ -210,7 +214,7 @@ mod tests {
     use super::*;
     use ServingPhase::{Decode, Mixed, Prefill};
 
-    /// Phase, requests, and prompt, decoded and all tokens.
+    /// The phase, the number of requests, and the numbers of prompt tokens, of decoded tokens and of all tokens.
     type Read = (Option<ServingPhase>, Option<u64>, [Option<u64>; 3]);
 
     fn read(name: &str) -> Option<Read> {

@@ -1,7 +1,7 @@
 //! Reads the fact tables: comma-separated text with a header line and without quoting. `#` starts a comment line.
 //!
-//! The tables are part of the program, so a malformed row is a bug. This module skips such rows, and the test of each
-//! loader finds them.
+//! The tables are compiled into crossprof, so a malformed row is a bug. This module skips malformed rows, and the test
+//! of each loader finds them.
 
 /// Returns the rows of `text` after its header, as cells without surrounding spaces.
 pub(super) fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {

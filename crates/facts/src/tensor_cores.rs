@@ -34,10 +34,9 @@ fn parse(cells: &[&'static str]) -> Option<TensorCoreRow> {
     Some(TensorCoreRow { kind, pattern: Pattern::parse(how, pattern)?, value })
 }
 
-/// All rows of one kind.
 struct OfKind {
     patterns: Patterns,
-    /// Value of each pattern.
+    /// Value of each pattern, in the order of the patterns.
     values: Vec<&'static str>,
 }
 
@@ -62,8 +61,8 @@ pub fn kernel_uses(name: &Name) -> bool {
     USES.find(name) == Some("yes")
 }
 
-/// Returns the data type of the product that the kernel computes, in HLO's spelling. Returns `None` if the kernel's
-/// name does not contain it.
+/// Returns the data type of the matrix product that the kernel computes, in HLO's spelling. Returns `None` if the
+/// kernel's name contains no data type.
 pub fn data_type(name: &Name) -> Option<&'static str> {
     TYPE.find(name)
 }
@@ -83,8 +82,8 @@ mod tests {
         assert!(ROWS.iter().all(|row| row.kind != CoreKind::Uses || matches!(row.value, "yes" | "no")));
     }
 
-    /// Each entry: a name that a library or compiler gives to a kernel, true if the kernel uses tensor cores, and its
-    /// data type.
+    /// Names that a library or compiler gives to kernels. Each entry has the name of a kernel, true if the kernel uses
+    /// tensor cores, and the kernel's data type.
     const KERNELS: &[(&str, bool, Option<&str>)] = &[
         ("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_NNN", true, Some("bf16")),
         ("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTN", true, Some("f16")),

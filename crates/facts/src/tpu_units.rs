@@ -1,25 +1,25 @@
-//! Use of a TPU's units, computed from hardware counters (`tpu_units.csv`, `tpu_counters.csv`).
+//! Utilisation of a TPU's units, computed from hardware counters (`tpu_units.csv`, `tpu_counters.csv`).
 
 use std::sync::LazyLock;
 
 use super::table;
 
-/// Use of a unit between two readings of the counters.
+/// Utilisation of a unit between two readings of the counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitUse {
-    /// Number of the die, or of the SparseCore. 0 for a unit of the whole chip.
+    /// Number of the die or SparseCore that contains the unit, or 0 if the unit belongs to the whole chip.
     pub node: u64,
     /// Name of the unit.
     pub name: String,
-    /// Work of the unit.
+    /// Amount of work that the unit did.
     pub achieved: f64,
-    /// Work that the unit would do if it were never idle. Always positive.
+    /// Amount of work that the unit would do if it were never idle. Always positive.
     pub peak: f64,
-    /// Unit of both: `cycles`, `instructions`, `bytes`, or `percent` for a share of a sum.
+    /// Unit of `achieved` and `peak`: `cycles`, `instructions`, `bytes`, or `percent` for a share of a sum.
     pub unit: &'static str,
 }
 
-/// A series of counters.
+/// A series of hardware counters with the same name.
 struct Counter {
     chip: &'static str,
     name: &'static str,
@@ -39,15 +39,16 @@ struct Unit {
     unit: &'static str,
 }
 
-/// A weighted counter of a sum.
+/// A counter with its weight in a sum.
 struct Term {
     weight: f64,
     counter: &'static str,
-    /// Position in the innermost series. `None` means all.
+    /// Position of the counter in the innermost level of the series. `None` means all positions.
     position: Option<u64>,
 }
 
-/// The chips whose counters are known, by the key of their device, with the number of dies.
+/// Chips whose counters are known. Each entry has the key of the device, the chip's name in the tables, and its number
+/// of dies.
 const CHIPS: [(&str, &str, u64); 2] = [("tpu-v6e", "v6e", 1), ("tpu-v7x", "v7x", 2)];
 const SPARSE_CORES_PER_DIE: u64 = 2;
 
@@ -90,8 +91,9 @@ pub fn has(device: &str) -> bool {
     CHIPS.iter().any(|(key, ..)| *key == device)
 }
 
-/// Returns the use of all units of a chip. `device` is the key of the device, and `value` returns the value of a counter with
-/// an id, or `None` if the capture lacks it. Leaves out a unit if the capture lacks its peak or all of its counters.
+/// Returns the utilisation of all units of a chip. `device` is the key of the device. `value` returns the value of the
+/// counter with an id, or `None` if the capture lacks this counter. Leaves out a unit if the capture lacks the counters
+/// of its work or of its peak.
 pub fn uses(device: &str, value: &dyn Fn(u64) -> Option<f64>) -> Vec<UnitUse> {
     let Some(&(_, chip, dies)) = CHIPS.iter().find(|(key, ..)| *key == device) else { return Vec::new() };
     let mut uses = Vec::new();
@@ -109,8 +111,8 @@ pub fn uses(device: &str, value: &dyn Fn(u64) -> Option<f64>) -> Vec<UnitUse> {
     uses
 }
 
-/// Sums the terms on a die or SparseCore. Counters that the capture lacks are treated as zero, unless the capture lacks all of
-/// them.
+/// Sums the weighted counters of a die or SparseCore. Counters that the capture lacks are treated as zero, unless the
+/// capture lacks all of them.
 fn total(terms: &[Term], chip: &str, die: u64, core: u64, value: &dyn Fn(u64) -> Option<f64>) -> Option<f64> {
     let mut sum = None;
     for term in terms {

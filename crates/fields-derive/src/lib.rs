@@ -1,5 +1,5 @@
 //! `#[derive(Fields)]` implements `base::fields::Fields`: constants with the names and the doc comments of a struct's
-//! fields. The first sentence of a comment is separate from the rest.
+//! fields. The first sentence of a doc comment is a separate constant.
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -44,7 +44,7 @@ fn field(field: &Field) -> proc_macro2::TokenStream {
     }
 }
 
-/// Returns the text of `#[doc = "text"]`, the form of a doc comment.
+/// Returns the text of `#[doc = "text"]`, which is how the compiler represents a doc comment.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(it) = &attribute.meta else { return None };
     match &it.value {
@@ -60,8 +60,8 @@ fn is_flattened(attributes: &[Attribute]) -> bool {
         .any(|it| it.path().is_ident("serde") && it.parse_args::<syn::Ident>().is_ok_and(|it| it == "flatten"))
 }
 
-/// Splits a doc comment into the first sentence and the rest. Drops the sentence about the version in which the field
-/// was added.
+/// Splits a doc comment into the first sentence and the remaining sentences. Drops the sentence about the version in
+/// which the field was added.
 fn split(text: &str) -> (&str, &str) {
     let text = match text.rfind("Added in ") {
         Some(start) => text[..start].trim_end(),

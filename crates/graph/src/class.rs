@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Class {
     /// A group of instructions.
     Group,
-    /// Start and end of asynchronous work.
+    /// Start or end of asynchronous work.
     Async,
     /// Communication between devices, and with the host.
     Collective,
@@ -24,7 +24,7 @@ pub enum Class {
     Parameter,
     /// Reductions, gathers, scatters and sorts.
     Reduction,
-    /// Broadcasts and updates in place.
+    /// Broadcasts and in-place updates.
     Broadcast,
     /// All other instructions.
     #[default]

@@ -17,7 +17,7 @@ struct Node<'m> {
     label: &'m str,
     children: Vec<u32>,
     items: Vec<InstructionIndex>,
-    /// First instruction of the group or of the groups inside it.
+    /// First instruction of the group, including instructions of the groups inside it.
     first: InstructionIndex,
 }
 
@@ -27,13 +27,13 @@ pub(crate) struct Concrete<'m> {
     nodes: Vec<Node<'m>>,
 }
 
-/// Concrete groups that form one group.
+/// Concrete groups that are drawn as one group.
 pub(crate) struct Merged {
     /// Label of the group: `layer_*` for several layers.
     pub label: String,
     /// The concrete groups.
     pub sources: Vec<u32>,
-    /// Number of layers. 1 if the group is not a merged layer.
+    /// Number of merged layers. 1 if the group merges no layers.
     pub layers: u32,
 }
 
@@ -76,13 +76,14 @@ impl<'m> Concrete<'m> {
         Concrete { module, nodes }
     }
 
-    /// Returns the first instruction of a group.
+    /// Returns the first instruction of a group that merges `sources`.
     pub(crate) fn first(&self, sources: &[u32]) -> InstructionIndex {
         let first = |&at: &u32| self.nodes.get(at as usize).map(|node| node.first);
         sources.iter().filter_map(first).min().unwrap_or_default()
     }
 
-    /// Returns the label and index of the only child of a group that contains nothing else.
+    /// If a group contains exactly one group and no instructions of its own, returns the label and index of the inner
+    /// group.
     pub(crate) fn only_child(&self, at: u32) -> Option<(&'m str, u32)> {
         let node = self.nodes.get(at as usize).filter(|node| node.items.is_empty())?;
         let &[child] = node.children.as_slice() else { return None };
@@ -90,8 +91,8 @@ impl<'m> Concrete<'m> {
         Some((self.nodes.get(child as usize)?.label, child))
     }
 
-    /// Returns the units directly inside a group. Instructions of different layers form a unit if they have the same opcode
-    /// and shape, and the same rank among such instructions of their layer.
+    /// Returns the units directly inside a group. Instructions of different layers form a unit if they have the same
+    /// opcode and shape, and the same rank among the instructions of their layer with this opcode and shape.
     pub(crate) fn units(&self, sources: &[u32]) -> Vec<Vec<InstructionIndex>> {
         let items = |at: u32| self.nodes.get(at as usize).map(|node| node.items.as_slice()).unwrap_or_default();
         if let [only] = sources {
@@ -177,7 +178,7 @@ impl<'m> Concrete<'m> {
         }
     }
 
-    /// Returns the sorted keys of all instructions inside some groups.
+    /// Returns the sorted keys of all instructions inside the groups `sources`.
     fn contents(&self, sources: &[u32]) -> Vec<u64> {
         let mut found = Vec::new();
         let mut stack: Vec<(u32, u64)> = sources.iter().map(|&source| (source, 0)).collect();
@@ -193,7 +194,7 @@ impl<'m> Concrete<'m> {
         found
     }
 
-    /// Returns a hash of opcode and shape.
+    /// Returns a hash of `path` and of the instruction's opcode and shape.
     fn key(&self, path: u64, index: InstructionIndex) -> u64 {
         let Some(instruction) = self.module.at(index) else { return path };
         let mut hasher = FxHasher::default();

@@ -7,21 +7,22 @@ use crate::numbers::Measured;
 
 /// The critical path of a computation.
 ///
-/// The path is the chain of instructions, each an operand of the next, whose device times have the largest sum. The time of an
-/// instruction is its self time over the window and all devices, plus the time of the computations that it calls. A while loop,
-/// a conditional or a call is therefore one instruction with the time of everything inside. Instructions without measured time
-/// have time zero. The computation needs at least the time of the path, even if any number of ops can run at once. This is a
-/// lower bound, because control dependencies are not included.
+/// In the path, each instruction is an operand of the next. Of all such chains, the path has the largest sum of device
+/// times. The time of an instruction is its self time over the window and all devices, plus the time of the
+/// computations that it calls. A while loop, a conditional or a call is therefore one instruction with the time of
+/// everything inside. Instructions without measured time have time zero. The computation needs at least the time of the
+/// path, even if any number of ops can run at once. The computation may need more time, because the path ignores
+/// control dependencies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriticalPath {
     /// Instructions with measured time on the path, in execution order.
     pub instructions: Vec<InstructionIndex>,
-    /// Sum of their times.
+    /// Sum of the times of these instructions.
     pub time: Ps,
     /// Sum of the times of all instructions of the computation.
     pub total: Ps,
-    /// Number of instructions that depend on themselves. They occur only in damaged programs, and the path leaves them
-    /// out.
+    /// Number of instructions that depend on themselves. Such instructions occur only in damaged programs, and the path
+    /// leaves them out.
     pub cyclic: usize,
 }
 
@@ -77,8 +78,8 @@ pub fn critical_path(module: &Module, measured: &Measured, of: ComputationIndex)
     Some(CriticalPath { instructions, time: path_time, total, cyclic: all.len() - order.len() })
 }
 
-/// Returns the numbers `0..count` in topological order: each number follows the numbers that `before` appends for it. Leaves
-/// out numbers on a cycle, and numbers that depend on these.
+/// Returns the numbers `0..count` in topological order: each number follows the numbers that `before` appends for it.
+/// Leaves out numbers on a cycle, and numbers that depend on a cycle.
 fn topological(count: usize, before: impl Fn(usize, &mut Vec<usize>)) -> Vec<usize> {
     let mut waiting = vec![0usize; count];
     let mut starts = vec![0usize; count + 1];

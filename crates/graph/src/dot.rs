@@ -7,7 +7,7 @@ use base::format::printable;
 use crate::drawing::Drawing;
 use crate::visible::Visible;
 
-/// Returns the visible graph in the DOT language. Opened groups are clusters.
+/// Returns the visible graph in the DOT language. Opened groups become clusters.
 pub fn dot(title: &str, visible: &Visible, drawing: &Drawing) -> String {
     let mut out = format!("digraph {} {{\n  rankdir=TB;\n", quoted(title));
     out.push_str("  node [shape=box, style=\"rounded,filled\", fontname=\"monospace\", fontsize=10];\n");

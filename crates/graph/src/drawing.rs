@@ -1,8 +1,8 @@
 //! Places and texts of the visible nodes.
 //!
-//! Each opened group is laid out by itself, the innermost first, and then has a size like any node. An edge that leaves a
-//! group passes a port in the group's border: a node without height in the first or last layer. In this way, edges avoid
-//! nodes in other groups.
+//! Opened groups are laid out separately, innermost first. A group that has been laid out has a size like any other
+//! node. An edge that leaves a group passes through a port in the group's border. A port is a node without height in
+//! the first or last layer. In this way, edges avoid nodes in other groups.
 
 use base::format::{bytes, count, cut, time_us};
 use hlo::Module;
@@ -19,10 +19,10 @@ const LETTER: f64 = 6.8;
 /// Height of a line of text.
 const LINE: f64 = 15.0;
 
-/// Maximum length of a node's line, in letters.
+/// Maximum length of a line of text in a node, in letters.
 const LONGEST: usize = 38;
 
-/// Space for the switch that opens a node on an interactive surface.
+/// Space for the button that opens a node in an interactive drawing.
 const SWITCH: f64 = 16.0;
 
 /// Free space between a frame and its contents.
@@ -34,7 +34,7 @@ const TITLE: f64 = 26.0;
 /// Space around the whole drawing.
 const MARGIN: f64 = 16.0;
 
-/// Maximum number of ports on one side of a frame. If more edges pass the border, they share one port.
+/// Maximum number of ports on one side of a frame. All further edges on that side share one port.
 const MOST_PORTS: usize = 32;
 
 /// A drawn node. Lengths are in pixels.
@@ -59,7 +59,7 @@ pub struct Drawn {
 pub struct Drawing {
     /// Width and height of the picture.
     pub size: (f64, f64),
-    /// Nodes. A frame precedes its contents.
+    /// Nodes. A frame precedes the nodes inside it.
     pub nodes: Vec<Drawn>,
     /// Corners of each edge. Empty for an edge that cannot be drawn.
     pub routes: Vec<Vec<Point>>,
@@ -75,17 +75,18 @@ enum Side {
 /// Contents of a frame, or of the whole picture.
 #[derive(Default)]
 struct Inside {
-    /// Visible nodes directly inside.
+    /// Visible nodes directly inside the frame.
     children: Vec<u32>,
-    /// Ports by side and by the node on the other side of the border. `u32::MAX` stands for all nodes.
+    /// Indices of the ports in `graph`, by direction and by the node outside the frame. `u32::MAX` stands for all
+    /// further nodes.
     ports: FxHashMap<(Side, u32), usize>,
-    /// Edges by the places of their ends in the graph.
+    /// Indices of the edges in `graph`, by the indices of their two nodes.
     edges: FxHashMap<(usize, usize), usize>,
     graph: Graph,
     layout: Layout,
 }
 
-/// One part of an edge: the frame, and the index of the part in the frame's graph.
+/// One part of an edge: the index of the frame, and the index of the edge in the frame's graph.
 type Part = (usize, usize);
 
 /// Draws visible nodes.
@@ -175,7 +176,7 @@ fn parts(frames: &mut [Inside], place: &[usize], frame_of: &impl Fn(u32) -> usiz
     parts
 }
 
-/// Returns the place of a port in the graph of a frame.
+/// Returns the index of a port in the graph of a frame. Adds the port if it is new.
 fn port(frames: &mut [Inside], frame: usize, side: Side, other: u32) -> usize {
     let Some(inside) = frames.get_mut(frame) else { return 0 };
     let on_side = inside.ports.keys().filter(|(of, _)| *of == side).count();

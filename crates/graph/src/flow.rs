@@ -1,10 +1,10 @@
-//! Users of instructions, and the flow of data past instructions that are not drawn.
+//! Users of instructions, and the flow of data through instructions that are not drawn.
 
 use hlo::{Instruction, InstructionIndex, Module};
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of steps from an operand to the instructions that are drawn in its place. Only cyclic or absurd modules need
-/// more.
+/// Maximum number of steps from an operand to the instructions that are drawn in its place. Only cyclic or absurd
+/// modules need more steps.
 const MOST_STEPS: usize = 1_000;
 
 /// Instructions that are left out of drawings.
@@ -14,10 +14,10 @@ pub struct Choices {
     pub hides_tuples: bool,
     /// True to write constants into their users. Inside fusions, this includes broadcasts of scalar constants.
     pub inlines_constants: bool,
-    /// True if bitcasts do not count as steps of the radius.
+    /// True if steps from or to bitcasts do not add to the distance from the centre.
     pub frees_bitcasts: bool,
-    /// The search does not continue at an instruction with more users than this, or at a tuple with more operands than this.
-    /// `None` follows all.
+    /// The search for neighbours does not continue at an instruction with more users than this, or at a tuple with more
+    /// operands than this. `None` follows all.
     pub most_users: Option<usize>,
 }
 
@@ -64,13 +64,13 @@ impl Choices {
 /// Users of every instruction of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Users {
-    /// Place of the first user of each instruction in `users`, and the end of the last.
+    /// Index in `users` of the first user of each instruction, and at the end the length of `users`.
     starts: Vec<u32>,
     users: Vec<InstructionIndex>,
 }
 
 impl Users {
-    /// Lists the users. An instruction that uses another one twice is listed once.
+    /// Lists the users. An instruction that uses another instruction twice is listed once.
     pub fn new(module: &Module) -> Users {
         let all = module.instructions();
         let mut starts = vec![0u32; all.len() + 1];

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::Measured;
 
-/// Maximum number of letters of a line. Longer lines, such as those of custom calls with their payload, are cut.
+/// Maximum number of letters in a line. Longer lines are cut, for example lines of custom calls with a payload.
 const LONGEST: usize = 2_000;
 
 /// A range of lines of a computation's text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
-    /// Number of all lines of the computation.
+    /// Number of lines of the whole computation.
     pub lines: u32,
-    /// Index of the line with the instruction in the middle.
+    /// Index of the line with the instruction that the request names.
     pub centre: Option<u32>,
-    /// Index of the first line in `rows`.
+    /// Index, in the whole computation, of the line in `rows[0]`.
     pub first: u32,
     /// The lines.
     pub rows: Vec<Row>,
@@ -25,26 +25,26 @@ pub struct Listing {
 /// A line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Name of the instruction. `None` for other lines.
+    /// Name of the instruction. `None` for a line without an instruction.
     pub name: Option<String>,
-    /// Device time of the instruction over the window. Empty if it was not measured.
+    /// Device time of the instruction over the window. Empty if the time was not measured.
     pub time: String,
     /// The text.
     pub text: String,
-    /// Names in the text that are links, in order.
+    /// Names in the text that are links, in text order.
     pub links: Vec<RowLink>,
 }
 
-/// A name in a line.
+/// A name in a line that links to an instruction or a computation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RowLink {
     /// First byte of the name in the text.
     pub start: u32,
-    /// End of the name.
+    /// First byte after the name.
     pub end: u32,
     /// Name of an instruction or a computation, without `%`.
     pub name: String,
-    /// True for a computation.
+    /// True if the link leads to a computation.
     pub is_computation: bool,
 }
 
@@ -67,7 +67,7 @@ impl Text {
         Text { computation, printed, starts }
     }
 
-    /// Returns `count` lines from `first`. `centre` is the name of the instruction in the middle.
+    /// Returns `count` lines from `first`. `centre` names the instruction whose line [`Listing::centre`] reports.
     pub(crate) fn listing(
         &self,
         module: &Module,

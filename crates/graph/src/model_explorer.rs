@@ -49,8 +49,8 @@ struct Metadata {
     attrs: Vec<Attribute>,
 }
 
-/// Returns the collection of all computations of a module, the entry first, or only of a selection. An instruction that
-/// calls computations links to their graphs.
+/// Returns the graphs of all computations of a module, entry computation first, or only the graph of a selection. An
+/// instruction that calls computations links to their graphs.
 pub fn collection(source: Source<'_>, label: &str, selection: Option<&Selection>) -> String {
     let graphs: Vec<Graph> = match selection {
         Some(selection) => vec![graph(source, selection)],

@@ -39,7 +39,7 @@ fn sum<T: Copy>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T
 pub struct Measured {
     /// Numbers by [`InstructionIndex`]. Instructions without numbers have no entry.
     own: FxHashMap<InstructionIndex, Numbers>,
-    /// Sums over an instruction and the computations that it calls.
+    /// Sums of the numbers of an instruction and of the computations that it calls.
     whole: FxHashMap<InstructionIndex, Numbers>,
 }
 
@@ -63,13 +63,13 @@ impl Measured {
         self.own.is_empty()
     }
 
-    /// Returns the numbers of an instruction alone.
+    /// Returns the numbers of an instruction, without the computations that it calls.
     pub fn own(&self, index: InstructionIndex) -> Option<&Numbers> {
         self.own.get(&index)
     }
 
-    /// Returns the sums over an instruction and the computations that it calls. If several instructions call the same
-    /// computation, only the first includes it, so that no time is included twice.
+    /// Returns the sums of the numbers of an instruction and of the computations that it calls. If several instructions
+    /// call the same computation, only the first of them includes its numbers, so that no time is included twice.
     pub fn whole(&self, index: InstructionIndex) -> Option<&Numbers> {
         self.whole.get(&index).or_else(|| self.own.get(&index))
     }

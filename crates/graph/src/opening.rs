@@ -14,7 +14,7 @@ const MOST_ROUNDS: usize = 64;
 /// Groups that are opened even if their ids are not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
-    /// Only the groups around this instruction, if there is one.
+    /// Only the groups that contain this instruction. `None` opens no group.
     Around(Option<InstructionIndex>),
     /// All groups, but no instruction that calls computations.
     Groups,

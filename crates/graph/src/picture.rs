@@ -23,13 +23,13 @@ const MOST_NODES: usize = 1_500;
 pub struct Look {
     /// Name of the instruction in the middle. `None` for a whole computation.
     pub op: Option<String>,
-    /// Name of the computation, if `op` is `None`. By default the entry.
+    /// Name of the computation, if `op` is `None`. `None` means the entry computation.
     pub computation: Option<String>,
-    /// Steps from `op` to the farthest operands and users. `None` draws the whole computation of `op`.
+    /// Number of steps from `op` to the farthest operands and users. `None` draws the whole computation of `op`.
     pub radius: Option<u32>,
     /// Kind of groups.
     pub grouping: Grouping,
-    /// Instructions that are left out.
+    /// Kinds of instructions that are left out.
     pub choices: Choices,
     /// Ids of opened groups and calling instructions.
     pub opened: Vec<String>,
@@ -42,7 +42,7 @@ pub struct PictureNode {
     pub id: String,
     /// Name of the node's instruction. `None` for a group of scopes.
     pub name: Option<String>,
-    /// Place, text and class.
+    /// Place, text and class of the node.
     pub drawn: Drawn,
     /// True for an opened group, which is a frame around its nodes.
     pub is_open: bool,
@@ -50,7 +50,7 @@ pub struct PictureNode {
     pub opens: bool,
     /// True for the instruction in the middle.
     pub is_centre: bool,
-    /// True for the result of the computation.
+    /// True for the node that returns the computation's result.
     pub is_root: bool,
     /// True if the critical path passes through the node.
     pub is_critical: bool,
@@ -61,11 +61,11 @@ pub struct PictureNode {
 pub struct PictureEdge {
     /// Index of the node that produces the data.
     pub from: u32,
-    /// Index of the node that uses it.
+    /// Index of the node that uses the data.
     pub to: u32,
     /// Number of operands that the edge stands for.
     pub count: u32,
-    /// Path data of an SVG.
+    /// Path data for an SVG.
     pub path: String,
     /// Place where the number of operands is written.
     pub label: (f64, f64),
@@ -80,15 +80,16 @@ pub struct Picture {
     pub is_entry: bool,
     /// Names of the instructions that call the computation.
     pub callers: Vec<String>,
-    /// Name of the requested op, if the program has no such instruction. In this case, the picture shows the entry.
+    /// Name of the requested op, if the program has no such instruction. The picture then shows the entry computation.
     pub missing: Option<String>,
     /// Width and height in pixels.
     pub size: (f64, f64),
-    /// Nodes. A frame precedes its contents.
+    /// Nodes. A frame precedes the nodes inside it.
     pub nodes: Vec<PictureNode>,
     /// Edges.
     pub edges: Vec<PictureEdge>,
-    /// Time of the computation's critical path, and time of all its instructions. `None` if no time was measured.
+    /// Time of the computation's critical path, and total time of the computation's instructions. `None` if no time was
+    /// measured.
     pub critical: Option<(Ps, Ps)>,
 }
 

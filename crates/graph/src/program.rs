@@ -14,7 +14,7 @@ use crate::{dot, draw, model_explorer, svg};
 /// Maximum number of matches of a search.
 const MOST_MATCHES: usize = 30;
 
-/// Maximum number of users that the details name.
+/// Maximum number of users in the details of an instruction.
 const MOST_USERS: usize = 12;
 
 /// Maximum number of lines of one listing.
@@ -68,7 +68,7 @@ pub struct Details {
 }
 
 impl Program {
-    /// Reads a program from an HLO proto or text. `ops` contains the measured numbers of its ops.
+    /// Reads a program from an HLO proto or text. `ops` contains the measured numbers of the program's ops, by name.
     pub fn read(name: &str, bytes: &[u8], ops: &[(String, Numbers)]) -> Program {
         let module = read_proto(bytes);
         let measured = Measured::new(&module, ops.iter().map(|(name, numbers)| (name.as_str(), numbers.clone())));
@@ -120,7 +120,7 @@ impl Program {
         })
     }
 
-    /// Returns lines of the text of a computation. `centre` is the name of the instruction in the middle.
+    /// Returns lines of a computation's text. `centre` names the instruction whose line [`Listing::centre`] reports.
     ///
     /// # Errors
     ///

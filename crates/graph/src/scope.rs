@@ -3,7 +3,7 @@
 use base::framework_path;
 use hlo::Instruction;
 
-/// Maximum depth of groups. Deeper scopes belong to the deepest group. The limit guards against synthetic paths.
+/// Maximum depth of groups. Deeper scopes belong to the deepest group. The limit guards against absurdly long paths.
 const MAX_DEPTH: usize = 24;
 
 /// Appends the labels of the groups that contain an instruction, outermost first:
@@ -14,7 +14,8 @@ const MAX_DEPTH: usize = 24;
 /// jit(step)/adam/mul                                   adam
 /// ```
 ///
-/// The first is the pass of a training step. Compiled functions, other transformations and the primitive at the end are left out.
+/// The first label is the pass of a training step (`forward`, `backward`). Compiled functions, other transformations
+/// and the primitive at the end are left out.
 pub(crate) fn labels<'m>(instruction: &'m Instruction, out: &mut Vec<&'m str>) {
     let path = instruction.metadata.op_name.as_str();
     out.extend(framework_path::training_pass(path));

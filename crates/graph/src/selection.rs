@@ -29,7 +29,7 @@ pub struct Omitted {
     pub users: usize,
 }
 
-/// Selects all instructions of a computation. Empty if the module has no such computation.
+/// Selects all instructions of a computation. The selection is empty if the module has no such computation.
 pub fn whole(module: &Module, index: ComputationIndex, choices: Choices) -> Selection {
     let Some(computation) = module.computation(index) else { return Selection::default() };
     let all = computation.instructions.clone().zip(module.instructions_of(computation));
@@ -46,11 +46,12 @@ pub fn whole(module: &Module, index: ComputationIndex, choices: Choices) -> Sele
 /// rules of XProf that `choices` selects:
 ///
 /// * users of constants and of instructions with more than 16 users are not followed;
-/// * operands of tuples are not followed, except from the centre. If tuples are hidden, this applies to tuples with more
-///   than 16 operands;
+/// * operands of tuples are not followed, except from the centre. If tuples are hidden, this rule applies only to
+///   tuples with more than 16 operands;
 /// * a step from or to a bitcast, or through a hidden tuple, does not count.
 ///
-/// Called computations are not part of the result: their instructions appear if the calling instruction is opened.
+/// Called computations are not part of the result, because their instructions appear only if the calling instruction is
+/// opened.
 pub fn neighbourhood(
     module: &Module,
     users: &Users,

@@ -1,4 +1,4 @@
-//! Input of a graph.
+//! Program, measured numbers and options from which a graph is built.
 
 use hlo::Module;
 use serde::{Deserialize, Serialize};
@@ -14,18 +14,18 @@ pub enum Grouping {
     Layers,
     /// By name scope. Each layer forms its own group.
     Scopes,
-    /// Only by computation: an instruction contains the computations that it calls.
+    /// Only computations form groups: an instruction contains the computations that it calls.
     Computations,
 }
 
-/// Input of a tree.
+/// Program, measured numbers and options from which a tree is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The module.
     pub module: &'a Module,
     /// Measured numbers.
     pub measured: &'a Measured,
-    /// Instructions that are left out.
+    /// Kinds of instructions that are left out.
     pub choices: Choices,
     /// Kind of groups.
     pub grouping: Grouping,

@@ -72,7 +72,7 @@ pub fn svg(title: &str, visible: &Visible, drawing: &Drawing) -> String {
     out
 }
 
-/// Returns the path of a route. Corners are rounded.
+/// Returns the SVG path data of a route. Corners are rounded.
 pub fn path(route: &[Point]) -> String {
     const RADIUS: f64 = 8.0;
     let mut out = String::new();
@@ -91,7 +91,7 @@ pub fn path(route: &[Point]) -> String {
     out
 }
 
-/// Returns the point at a distance from `from` on the way to `to`, at most halfway.
+/// Returns the point on the way from `from` to `to` that is `distance` away from `from`, but at most halfway.
 fn towards(from: Point, to: Point, distance: f64) -> Point {
     let (x, y) = (to.0 - from.0, to.1 - from.1);
     let length = (x * x + y * y).sqrt();
@@ -99,13 +99,13 @@ fn towards(from: Point, to: Point, distance: f64) -> Point {
     (from.0 + part * x, from.1 + part * y)
 }
 
-/// Returns the middle of the first segment, where the number of an edge is written.
+/// Returns the middle of a route's first segment, where the edge's number of operands is written.
 pub(crate) fn middle(route: &[Point]) -> Option<Point> {
     let (a, b) = (route.first()?, route.get(1)?);
     Some(((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0))
 }
 
-/// Appends a text so that it is never markup.
+/// Appends `text`, with the special characters of XML escaped.
 fn escape(text: &str, out: &mut String) {
     for c in printable(text).chars() {
         match c {

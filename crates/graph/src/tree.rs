@@ -7,7 +7,8 @@
 //!                        Tree: groups and units    layer_* (24): similar layers are one group, their instructions one unit
 //! ```
 //!
-//! An instruction that calls computations is a unit that can be opened. Its contents are built only when it is opened.
+//! An instruction that calls computations is a unit that can be opened. The contents of such a unit are built only when
+//! the unit is opened.
 
 use hlo::{ComputationIndex, InstructionIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,32 +18,32 @@ use crate::numbers::Numbers;
 use crate::selection::{self, Selection};
 use crate::source::Source;
 
-/// Maximum number of children of a group. If there are more, they are split into groups of consecutive children.
+/// Maximum number of children of a group. If there are more, consecutive children are combined into groups.
 pub const MOST_CHILDREN: usize = 200;
 
-/// Maximum depth of opened calls. Real programs nest only a few calls, but a cyclic program would never end.
+/// Maximum depth of opened calls. Real programs nest only a few calls, but the calls of a cyclic program never end.
 const MOST_CALLS: usize = 32;
 
 /// A group of units and other groups.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// Path of the group. It is unique, and always the same for the same program. Empty for the outermost group.
+    /// Path of the group. The path is unique, and always the same for the same program. Empty for the outermost group.
     pub id: String,
     /// Name of the group.
     pub label: String,
     /// Group that contains this group.
     pub parent: Option<u32>,
-    /// Groups and units directly inside, in the order of their first instructions.
+    /// Groups and units directly inside the group, in the order of their first instructions.
     pub children: Vec<Child>,
     /// Number of layers that the group merges. 1 for other groups.
     pub layers: u32,
-    /// Number of instructions inside. Excludes instructions in calls that are not opened.
+    /// Number of instructions inside the group. Excludes instructions in calls that are not opened.
     pub instructions: u32,
-    /// Sums over the instructions inside.
+    /// Sums of the numbers of all instructions inside the group.
     pub numbers: Numbers,
     /// True if the children are shown.
     pub is_open: bool,
-    /// Instruction that the group replaces, if it is an opened call.
+    /// If the group is an opened call, the calling instruction that it replaces.
     pub call: Option<InstructionIndex>,
 }
 
@@ -55,7 +56,7 @@ pub enum Child {
     Unit(u32),
 }
 
-/// Instructions that are drawn as one: a single instruction, or matching instructions of several layers.
+/// Instructions that are drawn as one node: a single instruction, or matching instructions of several layers.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
     /// Path of the unit: the path of the group, then the name of the first instruction with `%`.
@@ -64,11 +65,11 @@ pub struct Unit {
     pub members: Vec<InstructionIndex>,
     /// Group that directly contains the unit.
     pub group: u32,
-    /// Sums over the members, with the computations that they call.
+    /// Sums of the numbers of the members and of the computations that they call.
     pub numbers: Numbers,
     /// Group that replaces the unit, if the unit is opened.
     pub opened: Option<u32>,
-    /// Levels of the computations that the opened unit calls, in order.
+    /// Levels of the computations that the opened unit calls, in call order.
     pub levels: Vec<u32>,
 }
 
@@ -81,7 +82,8 @@ pub struct Level {
     first: InstructionIndex,
     /// Unit of each instruction of the computation, or `u32::MAX`.
     units: Vec<u32>,
-    /// Copy of a layer that each instruction belongs to: the group and the number of the copy. Empty if no group has copies.
+    /// For each instruction in merged layers, the group that merges the layers and the number of the instruction's
+    /// layer. Empty if no group merges layers.
     copies: Copies,
 }
 
@@ -100,7 +102,7 @@ impl Level {
 /// Groups and units.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// Groups. The first is the outermost one. A group follows the group that contains it.
+    /// Groups. The first is the outermost group. A group follows the group that contains it.
     pub groups: Vec<Group>,
     /// Units.
     pub units: Vec<Unit>,
@@ -133,7 +135,7 @@ impl Tree {
         tree
     }
 
-    /// Returns the ids of the groups that contain an instruction of the selection, the innermost first.
+    /// Returns the ids of the groups that contain an instruction of the selection, innermost first.
     pub fn groups_around(&self, index: InstructionIndex) -> Vec<String> {
         let unit = self.levels.first().and_then(|level| level.unit(index));
         let first = unit.and_then(|unit| self.units.get(unit as usize)).map(|unit| unit.group);
@@ -265,7 +267,7 @@ impl Tree {
         self.sum(first_group, below);
     }
 
-    /// Sets the children of a group. If there are too many children, groups consecutive children.
+    /// Sets the children of a group. If there are too many children, first combines consecutive children into groups.
     fn split(&mut self, group: u32, mut children: Vec<Child>) {
         let mut number = 0;
         while children.len() > MOST_CHILDREN {
@@ -309,7 +311,7 @@ impl Tree {
         }
     }
 
-    /// Computes the sums of the groups that were added since `first`, and adds them to `below`.
+    /// Computes the sums of all groups from the index `first` on, and adds the sums to the group `below`.
     fn sum(&mut self, first: usize, below: u32) {
         // A group that was made by splitting contains groups that precede it, so the order of the list is not usable.
         let mut order: Vec<u32> = vec![below];

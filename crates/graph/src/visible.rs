@@ -8,7 +8,7 @@ use crate::selection::{Omitted, Selection};
 use crate::source::Source;
 use crate::tree::{Child, Tree};
 
-/// Maximum number of operand edges that one instruction may have across hidden tuples.
+/// Maximum number of operand edges that one instruction may have through hidden tuples.
 const MOST_FLOWS: usize = 4_096;
 
 /// A visible node.
@@ -18,7 +18,7 @@ pub struct Node {
     pub id: String,
     /// Name of the instruction or group.
     pub label: String,
-    /// The instruction, or the first of several copies. `None` for groups of scopes.
+    /// The instruction, or the first of several matching instructions. `None` for groups of scopes.
     pub instruction: Option<InstructionIndex>,
     /// Frame that contains the node.
     pub parent: Option<u32>,
@@ -26,11 +26,11 @@ pub struct Node {
     pub is_open: bool,
     /// True if the node can be opened.
     pub opens: bool,
-    /// Number of merged layers, or of matching instructions of several layers.
+    /// Number of layers that the node merges, or of matching instructions that it stands for.
     pub copies: u32,
-    /// Number of instructions inside.
+    /// Number of instructions inside the node.
     pub instructions: u32,
-    /// Number of edges to another copy of the same layers. These edges are not drawn.
+    /// Number of edges from one of the merged layers to another. These edges are not drawn.
     pub carried: u32,
     /// Numbers of the node, summed over all instructions that it stands for.
     pub numbers: Numbers,
@@ -38,18 +38,19 @@ pub struct Node {
     pub constants: Vec<String>,
     /// Neighbours that are not drawn.
     pub omitted: Omitted,
-    /// True for the middle of a neighbourhood.
+    /// True for the instruction in the middle of a neighbourhood.
     pub is_centre: bool,
-    /// True for the result of its computation.
+    /// True for the instruction that returns the computation's result.
     pub is_root: bool,
 }
 
-/// An edge between two visible nodes. An end is a frame only if the contents of the frame take no part in the flow.
+/// An edge between two visible nodes. An edge begins or ends at a frame only if no data flows through the nodes inside
+/// the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Index of the node that produces the data.
     pub from: u32,
-    /// Index of the node that uses it.
+    /// Index of the node that uses the data.
     pub to: u32,
     /// Number of operands that the edge stands for.
     pub count: u32,
@@ -58,7 +59,7 @@ pub struct Edge {
 /// Visible nodes and edges.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Visible {
-    /// Nodes. A frame precedes its nodes.
+    /// Nodes. A frame precedes the nodes inside it.
     pub nodes: Vec<Node>,
     /// Edges, sorted.
     pub edges: Vec<Edge>,
@@ -208,14 +209,14 @@ impl Visible {
     }
 }
 
-/// Visible node of each group and unit.
+/// Index of the visible node for each group and unit.
 struct Places {
     of_group: Vec<Option<u32>>,
     of_unit: Vec<Option<u32>>,
 }
 
 impl Places {
-    /// Assigns invisible groups and units to the closed group that contains them.
+    /// Assigns each invisible group and unit to the closed group that contains it.
     fn inherit(&mut self, tree: &Tree) {
         // Children are reached from their parents, because a group may precede the group that contains it.
         let mut stack = vec![(0u32, None)];
@@ -291,7 +292,7 @@ fn parameter(source: Source<'_>, tree: &Tree, unit: u32, place: usize) -> Option
     Some(at)
 }
 
-/// Returns the computation inside an opened unit that calls exactly one.
+/// Returns the computation inside an opened unit, if the unit calls exactly one.
 fn single(tree: &Tree, unit: u32) -> Option<&crate::tree::Level> {
     let unit = tree.units.get(unit as usize)?;
     let [only] = unit.levels.as_slice() else { return None };

@@ -1,10 +1,10 @@
 //! Derives the role of an argument from its name: `state.params['w']` is a parameter, and `opt_state[0].mu['w']` is optimizer
 //! state. JAX names arguments after the function's parameters and the paths inside them.
 
-/// Names of arguments, or parts of names, that hold parameters.
+/// Names of arguments with parameters, and parts of such names.
 const PARAMETERS: [&str; 9] =
     ["params", "parameters", "param", "weights", "model", "variables", "trainable", "trainable_params", "frozen"];
-/// Prefixes and suffixes of names that hold parameters: `frozen_params`, `params_frozen`, `model_params`.
+/// Prefixes and suffixes in the names of arguments with parameters: `frozen_params`, `params_frozen`, `model_params`.
 const PART_OF_NAME: [&str; 3] = ["params", "frozen", "trainable"];
 /// Names of optimizer state, which is passed from step to step.
 const OPTIMIZER_STATE: [&str; 14] = [
@@ -65,7 +65,7 @@ impl NamedRole<'_> {
     }
 }
 
-/// Returns true if a part of a name indicates that everything below it is a parameter.
+/// Returns true if a part of a name indicates that everything nested in it is a parameter.
 fn is_group(part: &str) -> bool {
     PARAMETERS.contains(&part) || PART_OF_NAME.iter().any(|of| part.starts_with(of) || part.ends_with(of))
 }

@@ -1,4 +1,5 @@
-//! Finds the outcome of each argument of a program: it is returned updated, returned unchanged, or not returned.
+//! Finds what happens to each argument of a program: the argument is returned updated, returned unchanged, or not
+//! returned.
 //!
 //! ```text
 //! p = parameter(0)   g = ...   new = fusion(p, g)   ROOT tuple(new, ...)     p is returned updated
@@ -7,20 +8,22 @@
 //! ```
 //!
 //! An output can be the new value of an argument if it has the argument's type and shape. In addition, the instruction
-//! that makes the output must read the argument, or the module must let both share a buffer (`input_output_alias`). If
-//! several outputs qualify, they are assigned in the order of the arguments, starting with the arguments that have the
-//! fewest candidates. For example, a fusion that computes a parameter and its moments reads all three. The analysis
-//! looks through copies, bitcasts, tuples, and values that a loop passes through.
+//! that makes the output must read the argument, or the module must let the output and the argument share a buffer
+//! (`input_output_alias`). If several outputs qualify, the arguments with the fewest candidates get their output first.
+//! Arguments with equally many candidates get their outputs in argument order. Several outputs qualify, for example, if
+//! one fusion reads a parameter and its two moments and computes all three. The analysis looks through copies,
+//! bitcasts, tuples, and values that a loop passes through.
 //!
 //! A function that returns gradients also has such outputs: the gradient of an argument has its type and shape, and its
-//! instruction often reads the argument. But a new value is computed from the old one element by element (`p - rate * g`),
-//! or replaces a part of it (`dynamic-update-slice`). [`Argument::is_carried`] distinguishes the two cases.
+//! instruction often reads the argument. But a new value is computed from the old value element by element (`p - rate *
+//! g`), or is the old value with a part replaced (`dynamic-update-slice`). [`Argument::is_carried`] distinguishes the
+//! two cases.
 
 use super::{ArrayShape, Instruction, Module, is_elementwise};
 use base::sort;
 use rustc_hash::FxHashSet;
 
-/// Maximum number of instructions to look through for one value, including those inside calls.
+/// Maximum number of instructions to look through for one value, including instructions inside calls.
 const MOST_STEPS: u32 = 1000;
 
 /// Outcome of an argument.
@@ -41,14 +44,14 @@ pub struct Argument<'m> {
     pub number: i64,
     /// The framework's name (`params['block']['w']`). Empty if unknown.
     pub name: &'m str,
-    /// Type and shape. If the program has several partitions, the shape of one partition's part.
+    /// Type and shape of the argument, or of one partition's part if the program has several partitions.
     pub shape: &'m ArrayShape,
     /// Sharding over the partitions, as HLO text. Empty if unknown.
     pub sharding: &'m str,
     /// Outcome of the argument.
     pub outcome: Outcome,
-    /// True if an output is computed from the argument element by element, or is the argument with a part replaced. False if
-    /// the outputs with the argument's type may just as well be gradients.
+    /// True if an output is computed from the argument element by element, or is the argument with a part replaced.
+    /// False if the outputs with the argument's type may be gradients instead.
     pub is_carried: bool,
 }
 
@@ -138,8 +141,8 @@ pub fn has_gradients(module: &Module) -> bool {
     module.instructions().iter().any(|instruction| instruction.metadata.op_name.contains("transpose(jvp"))
 }
 
-/// Returns true if two arrays have the same type and shape. With several partitions, a dimension of one array may be a
-/// multiple of the other's.
+/// Returns true if two arrays have the same type and shape. If the program has several partitions, a dimension of one
+/// array may be a multiple of the same dimension of the other.
 fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
     let fits = |(&a, &b): (&u64, &u64)| {
         let (small, large) = (a.min(b), a.max(b));
@@ -155,13 +158,14 @@ struct Output<'m> {
     /// Instruction that makes the output, after looking through copies.
     origin: &'m Instruction,
     shape: &'m ArrayShape,
-    /// Origins of the operands of that instruction.
+    /// Origins of the operands of `origin`.
     reads: Vec<&'m Instruction>,
 }
 
 impl Output<'_> {
-    /// Returns true if the output is computed element by element from an argument, or is an argument with a part replaced.
-    /// `is_argument` returns true for arguments. Loops and branches return the new values of their operands.
+    /// Returns true if the output is computed element by element from an argument, or is an argument with a part
+    /// replaced. `is_argument` returns true for arguments. The results of loops and branches are the new values of
+    /// their operands.
     fn carries(&self, module: &Module, is_argument: &dyn Fn(&Instruction) -> bool) -> bool {
         let maker = if self.origin.is("get-tuple-element") { module.operand(self.origin, 0) } else { None };
         if maker.is_some_and(|maker| maker.is("while") || maker.is("conditional")) {
@@ -173,8 +177,8 @@ impl Output<'_> {
     }
 }
 
-/// Lists the parameters of a computation from which its `value` is computed element by element. Follows instructions that
-/// pass values on, elementwise instructions, updates of a part, and the insides of calls and fusions.
+/// Lists the parameters of a computation from which its `value` is computed element by element. Follows instructions
+/// that pass values on, elementwise instructions, partial updates, and the insides of calls and fusions.
 fn carried_from<'m>(module: &'m Module, value: &'m Instruction, found: &mut Vec<&'m Instruction>, steps: &mut u32) {
     let mut seen = FxHashSet::default();
     let mut open = vec![value];
@@ -279,7 +283,7 @@ fn origin<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> &'
     value
 }
 
-/// Returns the operand that a call passes on as its result, or as an element of it.
+/// Returns the operand that a call returns unchanged, as its result or as an element of its result.
 fn handed_on<'m>(
     module: &'m Module,
     call: &'m Instruction,

@@ -2,12 +2,12 @@
 
 use super::shape::Shape;
 
-/// Attributes of one instruction. A missing attribute is empty, 0 or `None`.
+/// Attributes of one instruction. A field is empty, 0 or `None` if the instruction lacks the attribute.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Attributes {
     /// Position of a parameter among the parameters of its computation.
     pub parameter_number: Option<i64>,
-    /// Index that a get-tuple-element takes.
+    /// Index of the element that a get-tuple-element takes.
     pub tuple_index: i64,
     /// Dimensions of a broadcast, reduce, concatenate, transpose, sort, collective or similar instruction.
     pub dimensions: Vec<i64>,
@@ -47,13 +47,13 @@ pub struct Attributes {
     pub replica_groups: Option<ReplicaGroups>,
     /// Channel of a collective, send or recv. Zero if the instruction has no channel.
     pub channel_id: i64,
-    /// True if the ids in the groups are device ids instead of replica ids.
+    /// True if the ids in `replica_groups` are device ids instead of replica ids.
     pub use_global_device_ids: bool,
     /// `(source, target)` pairs of a collective-permute.
     pub source_target_pairs: Vec<(i64, i64)>,
     /// Kind of a fusion: `kLoop`, `kInput`, `kOutput` or `kCustom`.
     pub fusion_kind: String,
-    /// Sharding of the value over devices, as HLO text.
+    /// Sharding of the instruction's value over devices, as HLO text.
     pub sharding: String,
     /// Attributes that the frontend set, by name.
     pub frontend_attributes: Vec<(String, String)>,
@@ -69,7 +69,7 @@ pub struct Attributes {
     pub dot_algorithm: i64,
     /// Number of values that a top-k returns.
     pub k: i64,
-    /// True if the comparisons of a sort keep equal elements in order.
+    /// True if a sort keeps equal elements in order.
     pub is_stable: bool,
     /// True if no two indices of a gather or scatter are equal.
     pub unique_indices: bool,
@@ -96,7 +96,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Attributes of an instruction without any.
+    /// Attributes of an instruction that has no attributes.
     pub const NONE: Attributes = Attributes {
         parameter_number: None,
         tuple_index: 0,
@@ -211,7 +211,7 @@ pub struct ConvolutionDimensions {
     pub output_spatial: Vec<i64>,
 }
 
-/// Dimension numbers of a gather. The names of a scatter are in parentheses.
+/// Dimension numbers of a gather. A scatter has the same dimension numbers under other names, which are in parentheses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherDimensions {
     /// Offset dimensions (update window dimensions).
@@ -224,7 +224,7 @@ pub struct GatherDimensions {
     pub index_vector: i64,
     /// Dimensions of the operand that the indices share.
     pub operand_batching: Vec<i64>,
-    /// Dimensions of the indices that the operand shares, in the order of `operand_batching`.
+    /// Dimensions of the indices that the operand shares, in the same order as `operand_batching`.
     pub index_batching: Vec<i64>,
 }
 
@@ -235,7 +235,7 @@ pub struct TriangularSolve {
     pub left_side: bool,
     /// True if the matrix is lower triangular.
     pub lower: bool,
-    /// True if the diagonal is taken as ones.
+    /// True if the diagonal is assumed to contain ones.
     pub unit_diagonal: bool,
     /// 1 if the matrix is used as it is, 2 transposed, 3 adjoint.
     pub transpose: i64,
@@ -254,23 +254,24 @@ pub enum ReplicaGroups {
         group_size: i64,
         /// Dimensions that the numbers are reshaped to.
         reshape: Vec<i64>,
-        /// Order of these dimensions. Empty to keep the order.
+        /// Order of these dimensions after the transposition. Empty if they are not transposed.
         transpose: Vec<i64>,
     },
     /// Device groups along some axes of a mesh.
     Mesh(Box<MeshAxes>),
 }
 
-/// A mesh of devices, and the axes along which they are grouped.
+/// A mesh of devices, and the axes along which the devices are grouped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MeshAxes {
     /// Name and size of each axis, from major to minor.
     pub axes: Vec<(String, i64)>,
-    /// Devices in the mesh's order. Empty if they are `0..` or given by an iota.
+    /// Devices in the mesh's order. Empty if the devices are `0..`, or if `device_iota` gives them.
     pub device_ids: Vec<i64>,
-    /// Dimensions, and their order, that turn `0..` into the devices of the mesh. Empty if not needed.
+    /// Dimensions to which `0..` is reshaped, and their order after a transposition. The result lists the devices of
+    /// the mesh. Empty if the devices are `0..` or listed in `device_ids`.
     pub device_iota: (Vec<i64>, Vec<i64>),
-    /// Axes that a group spans, major first. Each is the index of an axis. For a part of an axis, two sizes follow: the
-    /// size of the more major remainder and the size of the part.
+    /// Axes that a group spans, major first. Each entry is the index of an axis. If the group spans only a part of the
+    /// axis, the entry also contains two sizes: the size of the more major remainder and the size of the part.
     pub grouped: Vec<(i64, Option<(i64, i64)>)>,
 }

@@ -1,4 +1,4 @@
-//! Backend configuration of an instruction: JSON text on GPUs and CPUs. Numbers may be written as text.
+//! Backend configuration of an instruction: JSON text on GPUs and CPUs. The text may contain numbers as strings.
 
 use serde_json::Value;
 
@@ -9,8 +9,7 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     if text.is_empty() { None } else { serde_json::from_str(text).ok() }
 }
 
-/// Returns the value of a member of any object in the document, outermost first. Compiler versions differ in the
-/// nesting.
+/// Returns the value of the outermost member with a name. Compiler versions nest the member at different depths.
 pub(super) fn member<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
     let mut level = vec![document];
     // The JSON parser limits the depth to 128 levels.
@@ -23,13 +22,13 @@ pub(super) fn member<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
     None
 }
 
-/// Returns a number, or the number in a text.
+/// Returns the value of a number, or of a string that contains a number.
 pub(super) fn int(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// Returns a list of numbers, which is empty if there are none. Returns `None` if one of them is unreadable, because the
-/// rest would be a different list.
+/// Returns a list of numbers, which is empty if `value` is not a list. Returns `None` if a number is unreadable,
+/// because a list without it would mean something else.
 pub(super) fn ints(value: Option<&Value>) -> Option<Vec<i64>> {
     let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     items.iter().map(int).collect()

@@ -14,7 +14,7 @@ pub(super) struct ByName {
 }
 
 impl ByName {
-    /// Indexes instructions by name. If several have the same name, keeps the first.
+    /// Indexes instructions by name. If several instructions have the same name, keeps the first.
     pub(crate) fn new(instructions: &[Instruction]) -> ByName {
         let mut by_name = ByName { places: HashTable::with_capacity(instructions.len()) };
         for (index, instruction) in (0..).zip(instructions) {

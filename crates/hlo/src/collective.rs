@@ -13,8 +13,8 @@ pub struct Collective {
     /// receives.
     pub group_size: Option<u32>,
     /// Members of each group. `None` if the module does not list them. Depending on the module, the members are
-    /// replicas, partitions or devices ([`Module::devices`]). They are devices in the usual program, with one process
-    /// and many devices.
+    /// replicas, partitions or devices ([`Module::devices`]). In a typical program, with one process and many devices,
+    /// they are devices.
     pub replica_groups: Option<Vec<Vec<u32>>>,
     /// Bytes of the operands, on one device.
     pub operand_bytes: u64,
@@ -36,11 +36,11 @@ const KINDS: &[&str] = &[
     "recv",
 ];
 
-/// Maximum number of steps to follow from a `-done` over updates to the start.
+/// Maximum number of steps from a `-done` instruction through updates back to the start.
 const DEPTH: u32 = 64;
 
-/// Returns the kind ([`Collective::kind`]) of an instruction's collective: see [`collective`]. Returns `None` for other
-/// instructions.
+/// Returns the kind ([`Collective::kind`]) of the collective that [`collective`] returns for an instruction. Returns
+/// `None` for other instructions.
 pub fn collective_kind(module: &Module, instruction: &Instruction) -> Option<&'static str> {
     resolve(module, instruction, DEPTH).map(|(kind, _)| kind)
 }
@@ -97,8 +97,8 @@ fn resolve<'m>(
     }
 }
 
-/// Returns the bytes of the operands. A send moves its first operand. The others are tokens and, for ragged
-/// operations, offsets.
+/// Returns the bytes of the operands. A send moves only its first operand. The other operands are tokens and, for
+/// ragged operations, offsets.
 fn operand_bytes(module: &Module, kind: &str, instruction: &Instruction) -> u64 {
     let operands = module.operands(instruction);
     let counted = match kind {
@@ -144,8 +144,8 @@ fn parse_pairs(text: &str) -> Vec<(u32, u32)> {
     parts.filter_map(pair).collect()
 }
 
-/// Returns the single group of a collective that lists no groups. The group contains all replicas, or all partitions if the
-/// collective has a channel.
+/// Returns the single group of a collective that lists no groups. The group contains all replicas. If the collective
+/// has a channel, the group contains all partitions, or all devices if the collective uses global device ids.
 fn everyone(module: &Module, instruction: &Instruction) -> Option<Vec<Vec<u32>>> {
     let (replicas, partitions) = module.devices()?;
     let attributes = instruction.attributes();

@@ -44,14 +44,14 @@ impl DataType {
     /// Boolean.
     pub const PRED: DataType = DataType(1);
 
-    /// Returns the type with a number in `xla.PrimitiveType`. Returns `None` for tuples, tokens, opaque values and
-    /// unknown numbers.
+    /// Returns the type that has this number in `xla.PrimitiveType`. Returns `None` for tuples, tokens, opaque values
+    /// and unknown numbers.
     pub fn from_proto(number: i64) -> Option<DataType> {
         let number = u8::try_from(number).ok()?;
         TYPES.iter().find(|row| row.0 == number).map(|row| DataType(row.0))
     }
 
-    /// Returns the type with a name in HLO text (`bf16`).
+    /// Returns the type that has this name in HLO text (`bf16`).
     pub fn from_name(name: &str) -> Option<DataType> {
         TYPES.iter().find(|row| row.1 == name).map(|row| DataType(row.0))
     }
@@ -70,7 +70,7 @@ impl DataType {
         self.row().2
     }
 
-    /// Returns the number of bytes of an element that is not packed. It is at least one.
+    /// Returns the number of bytes of an element that is not packed. The number is at least one.
     pub fn bytes(self) -> u64 {
         u64::from(self.bits().div_ceil(8))
     }

@@ -1,4 +1,4 @@
-//! Parts of a module that follow from its instructions. They do not depend on the format of the file.
+//! Computes the parts of a module that follow from its instructions, regardless of the file's format.
 
 use super::by_name::ByName;
 use super::cost::elementwise;
@@ -19,8 +19,8 @@ pub(crate) fn set(module: &mut Module) {
     }
 }
 
-/// Sets the `elementwise` flags. Callees precede their callers, so one pass is enough. A computation that calls
-/// itself or a later one is not elementwise.
+/// Sets the `elementwise` flags. Callees precede their callers, so one pass is enough. A computation that calls itself
+/// or a later computation is not elementwise.
 fn find_elementwise(module: &mut Module) {
     for index in 0..module.computations.len() {
         let (known, rest) = module.computations.split_at(index);
@@ -34,9 +34,9 @@ fn find_elementwise(module: &mut Module) {
     }
 }
 
-/// Sets the call stacks of a module and the source line of each instruction. The source line is the innermost line of the
-/// instruction's stack in the user's program. If the stack has no such line, it is the instruction's own source line, or
-/// else the innermost line of the stack.
+/// Sets the call stacks of a module and the source line of each instruction. The source line is the innermost line of
+/// the instruction's call stack that is in the user's program. If there is no such line, the instruction's own source
+/// line is used, or else the innermost line of the call stack.
 pub(crate) fn set_stack_frames(module: &mut Module, frames: StackFrames) {
     let own = frames.own_lines();
     for metadata in module.instructions.iter_mut().map(|instruction| &mut instruction.metadata) {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The text leaves out metadata and backend configuration (which have separate columns), control dependencies, and the
-//! settings of instructions that never name a kernel.
+//! settings of instructions that no kernel is named after.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use super::link::{Link, Target};
 use super::shape::join;
 use super::{ConvolutionDimensions, Instruction, MeshAxes, Module};
 
-/// Maximum length in bytes. Longer expressions, such as those with thousands of operands, are cut at a character
+/// Maximum length in bytes. Longer expressions, for example with thousands of operands, are cut at a character
 /// boundary.
 const MAX_BYTES: usize = 10_000;
 
@@ -34,7 +34,7 @@ pub(super) struct Writer {
     pub links: Vec<Link>,
     /// True to write the shape of each operand before its name, as XProf does.
     pub operand_shapes: bool,
-    /// Length of the text at which the list of operands ends.
+    /// Length of the text at which the list of operands is cut.
     pub limit: usize,
 }
 
@@ -108,7 +108,7 @@ impl Writer {
         }
     }
 
-    /// Appends a name with `%` and records its place.
+    /// Appends a name with `%` and records its position in the text.
     fn name(&mut self, name: &str, target: Target) {
         let start = self.text.len();
         self.text.push('%');
@@ -197,7 +197,7 @@ fn quoted(value: &str) -> String {
     if value.starts_with('{') && value.ends_with('}') { value.to_owned() } else { format!("\"{value}\"") }
 }
 
-/// Writes the attributes of the opcode itself, in the order of XLA.
+/// Writes the attributes that the opcode defines, in XLA's order.
 pub(super) fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt::Result {
     let custom = opcode == "custom-call";
     let windowed = matches!(opcode, "convolution" | "reduce-window" | "select-and-scatter") || custom;
@@ -432,7 +432,7 @@ fn dim_labels(dimensions: &ConvolutionDimensions) -> String {
     )
 }
 
-/// Sorts a handful of labels. An insertion sort is less code than the library's sort.
+/// Sorts a handful of labels. An insertion sort needs less code than the standard library's sort.
 fn sort_labels(labels: &mut [(i64, String)]) {
     for i in 1..labels.len() {
         let mut j = i;
@@ -443,7 +443,7 @@ fn sort_labels(labels: &mut [(i64, String)]) {
     }
 }
 
-/// Returns true if a conditional has a boolean condition, so that it has a true and a false computation.
+/// Returns true if a conditional has a boolean condition, and therefore a true and a false computation.
 fn is_boolean(module: &Module, instruction: &Instruction) -> bool {
     let condition = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     condition.is_some_and(|array| array.data_type == super::DataType::PRED)

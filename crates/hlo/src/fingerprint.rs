@@ -15,7 +15,7 @@ const IGNORED: [&str; 8] = [
     "frontend_attributes=",
 ];
 
-/// Returns 16 hexadecimal digits: FNV-1a of the normalised expression.
+/// Returns the FNV-1a hash of the normalised expression, as 16 hexadecimal digits.
 pub fn fingerprint(expression: &str) -> String {
     format!("{:016x}", hash(EMPTY, &normalized(expression)))
 }
@@ -45,13 +45,14 @@ pub fn opcode_and_shapes(expression: &str) -> Option<(String, String)> {
     Some((opcode.to_owned(), format!("{:016x}", hash(hash(EMPTY, result), operands))))
 }
 
-/// Returns 16 hexadecimal digits for a whole program: FNV-1a of all its normalised instructions in order.
+/// Returns the FNV-1a hash of a whole program, as 16 hexadecimal digits. The hash covers all normalised instructions in
+/// order.
 pub fn module_fingerprint(module: &Module) -> String {
     let of_one = |so_far, instruction| hash(so_far, &normalized(&expression(module, instruction)));
     format!("{:016x}", module.instructions().iter().fold(EMPTY, of_one))
 }
 
-/// FNV-1a of an empty text.
+/// FNV-1a hash of an empty text.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Continues an FNV-1a hash with a text.
@@ -87,8 +88,8 @@ fn normalized(expression: &str) -> String {
     text
 }
 
-/// Returns the text after a value. A bracketed or quoted value ends at its closing mark, and any other value ends before
-/// the next comma, space or closing bracket.
+/// Returns the part of `value` after the attribute value at its start. A bracketed or quoted value ends at its closing
+/// mark, and any other value ends before the next comma, space or closing bracket.
 fn after_value(value: &str) -> &str {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (at, c) in value.char_indices() {

@@ -33,7 +33,7 @@ pub(super) fn nearest_float16(number: f32) -> f32 {
     (number * 16_777_216.0 + WHOLE - WHOLE) / 16_777_216.0
 }
 
-/// Rounds the last bits away, to even.
+/// Drops the last bits of the mantissa, and rounds to nearest even.
 fn keep_bits(number: f32, dropped: u32) -> f32 {
     if !number.is_finite() {
         return number;

@@ -27,13 +27,13 @@ pub struct Instruction {
     pub called: Vec<ComputationIndex>,
     /// Computation that contains the instruction.
     pub computation: ComputationIndex,
-    /// Source that the instruction was compiled from.
+    /// Framework op and source line that the instruction was compiled from.
     pub metadata: Metadata,
-    /// Attributes that only some opcodes have. `None` if the instruction has none of them.
+    /// Attributes that only some opcodes have. `None` if the instruction has none of these attributes.
     pub(super) attributes: Option<Box<Attributes>>,
 }
 
-/// Source that an instruction was compiled from.
+/// Framework op and source line that an instruction was compiled from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
     /// Type of the framework's op. Empty if unknown.
@@ -41,13 +41,13 @@ pub struct Metadata {
     /// The framework's path: `jit(f)/jit(main)/layer_3/attn/dot_general`. Empty if unknown.
     pub op_name: String,
     /// Source file of the innermost call stack line that is not in a library (see [`base::source_line`]). If there is
-    /// no such line, the file that the program records. Empty if unknown.
+    /// no such line, this is the file that the program records. Empty if unknown.
     pub source_file: String,
     /// Line in the source file. Zero if unknown.
     pub source_line: i64,
-    /// Name of the op that this op duplicates. Empty if it duplicates none.
+    /// Name of the op that this op duplicates. Empty if this op is not a duplicate.
     pub deduplicated_name: String,
-    /// Index of the frame in the module's stack frames, from 1. Zero if unknown.
+    /// Index of the instruction's frame in the module's stack frames, from 1. Zero if unknown.
     pub stack_frame: i64,
 }
 
@@ -63,13 +63,14 @@ impl Metadata {
 }
 
 impl Instruction {
-    /// Returns the attributes that only some opcodes have. All are empty if the instruction has none of them.
+    /// Returns the attributes that only some opcodes have. The fields are empty if the instruction has none of these
+    /// attributes.
     pub fn attributes(&self) -> &Attributes {
         static NONE: Attributes = Attributes::NONE;
         self.attributes.as_deref().unwrap_or(&NONE)
     }
 
-    /// Returns true if this is the opcode.
+    /// Returns true if the instruction has this opcode.
     pub fn is(&self, opcode: &str) -> bool {
         self.opcode == opcode
     }

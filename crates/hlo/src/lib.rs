@@ -1,4 +1,5 @@
-//! Compiled modules (HLO) that a profile embeds: the computations of a GPU's kernels and a TPU's ops.
+//! Compiled modules (HLO) that a profile embeds. These modules contain the computations that GPU kernels and TPU ops
+//! run.
 //!
 //! ```text
 //! Trace::hlo (bytes) -> Modules::find(host, program id) -> Module -> instruction(name of the kernel's hlo_op)
@@ -7,8 +8,8 @@
 //!                                                                        '-> collective   the devices that communicate
 //! ```
 //!
-//! A module is read on first access. Schedules and the values of large constants are skipped, because nothing uses
-//! them. The crate `memory` reads buffer assignments.
+//! A module is read on first access. The values of large constants are skipped, because nothing uses them. The crate
+//! `memory` reads buffer assignments.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -38,6 +39,7 @@ mod precision;
 mod print;
 mod read;
 mod replica_groups;
+mod row_indices;
 mod shape;
 mod stack_frames;
 mod text;
@@ -67,18 +69,19 @@ pub use precision::{Precision, precision};
 pub use print::{Line, Printed, print, print_computation};
 pub use read::{module as read_module, proto as read_proto};
 pub use replica_groups::lists as replica_lists;
+pub use row_indices::{RowIndices, row_indices};
 pub use shape::{ArrayShape, Layout, Shape};
 pub use text::is_text;
 
-/// Returns true if the instruction computes a result again so that the first result need not stay in memory. The evidence
-/// is `.remat` in its name, from the compiler's own pass, or `rematted_computation` in its framework path
-/// (`jax.checkpoint`).
+/// Returns true if the instruction computes a result again so that the first result need not stay in memory. Such an
+/// instruction has `.remat` in its name (from the compiler's own pass) or `rematted_computation` in its framework path
+/// (from `jax.checkpoint`).
 pub fn is_rematerialized(_module: &Module, instruction: &Instruction) -> bool {
     instruction.name.contains(".remat") || instruction.metadata.op_name.contains("rematted_computation")
 }
 
-/// Returns the instructions inside a fusion, including parameters, with operands before their users. Empty for other
-/// instructions.
+/// Returns the instructions inside a fusion, including parameters, with operands before their users. The result is
+/// empty for other instructions.
 pub fn fused<'m>(module: &'m Module, instruction: &Instruction) -> &'m [Instruction] {
     if !instruction.is("fusion") {
         return &[];

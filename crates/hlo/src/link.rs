@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::instruction::{ComputationIndex, InstructionIndex};
 
-/// A name in the text.
+/// A name in the printed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Bytes of the name, including `%`.

@@ -53,19 +53,9 @@ fn constant(module: &Module, instruction: &Instruction, depth: usize) -> Option<
         "broadcast" | "convert" | "copy" | "bitcast" | "reshape" if depth < DEEPEST => {
             constant(module, module.operand(instruction, 0)?, depth + 1)
         }
-        "parameter" if depth < DEEPEST => constant(module, argument(module, instruction)?, depth + 1),
+        "parameter" if depth < DEEPEST => constant(module, module.argument_of(instruction)?, depth + 1),
         _ => None,
     }
-}
-
-/// Returns the operand that a fusion passes to a parameter of its computation. `None` if the parameter belongs to another
-/// computation, or if several fusions share the computation.
-fn argument<'m>(module: &'m Module, parameter: &Instruction) -> Option<&'m Instruction> {
-    module.computation(parameter.computation).filter(|it| it.is_fused)?;
-    let mut callers = module.instructions().iter().filter(|it| it.called.contains(&parameter.computation));
-    let caller = callers.next().filter(|it| it.is("fusion"))?;
-    let number = usize::try_from(parameter.attributes().parameter_number?).ok()?;
-    if callers.next().is_some() { None } else { module.operand(caller, number) }
 }
 
 /// Returns the value of an integer or boolean instruction at a position. `None` if it depends on data.
@@ -112,7 +102,7 @@ fn value(module: &Module, instruction: &Instruction, position: &[u64], depth: us
                 .collect();
             value(module, operand(0)?, &of_operand?, depth)
         }
-        "parameter" => value(module, argument(module, instruction)?, position, depth),
+        "parameter" => value(module, module.argument_of(instruction)?, position, depth),
         "fusion" => {
             let root = module.root(module.called(instruction, 0)?)?;
             value(module, root, position, depth)

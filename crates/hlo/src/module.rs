@@ -14,8 +14,7 @@ pub struct Module {
     pub(super) entry: Option<ComputationIndex>,
     pub(super) by_name: ByName,
     pub(super) damaged: bool,
-    /// Instructions of each computation in execution order, computation by computation. Empty if the file contains no
-    /// complete schedule.
+    /// Instructions in execution order, computation by computation. Empty if the file contains no complete schedule.
     pub(super) schedule: Vec<InstructionIndex>,
     pub(super) frames: StackFrames,
     /// Device assignment of the module.
@@ -29,7 +28,7 @@ pub struct Module {
 pub(super) struct Assignment {
     pub replicas: i64,
     pub partitions: i64,
-    /// Ids of the devices, ordered by replica, then by partition. Empty if the file does not list them all.
+    /// Ids of the devices, ordered by replica, then by partition. Empty if the file does not list all devices.
     pub devices: Vec<u32>,
 }
 
@@ -44,7 +43,7 @@ pub struct Computation {
     pub instructions: std::ops::Range<InstructionIndex>,
     /// The instruction that is the computation's result.
     pub root: Option<InstructionIndex>,
-    /// True if all instructions of the computation are elementwise, including those of fusions inside it.
+    /// True if all instructions of the computation are elementwise, including instructions of fusions inside it.
     pub elementwise: bool,
     /// True if a fusion calls the computation.
     pub is_fused: bool,
@@ -56,7 +55,7 @@ impl Module {
         &self.name
     }
 
-    /// Returns the module's own id. Events use the program id instead.
+    /// Returns the module's own id. Events refer to the module by its program id instead.
     pub fn id(&self) -> i64 {
         self.id
     }
@@ -157,8 +156,8 @@ impl Module {
         self.with_source(instruction)?.metadata.source()
     }
 
-    /// Returns the call stack behind the source line of [`Module::source_of`], as `file:line`, innermost first. Empty
-    /// if the file has no call stack.
+    /// Returns the call stack of the source line that [`Module::source_of`] returns, as `file:line`, innermost first.
+    /// Empty if the file has no call stack.
     pub fn stack_of(&self, instruction: &Instruction) -> Vec<String> {
         let frame = self.with_source(instruction).map_or(0, |from| from.metadata.stack_frame);
         self.frames.stack(frame).map(|(file, line)| format!("{file}:{line}")).collect()
@@ -188,6 +187,16 @@ impl Module {
         })
     }
 
+    /// Returns the operand that a fusion passes to a parameter of its computation. `None` if the parameter belongs to another
+    /// computation, or if several fusions share the computation.
+    pub fn argument_of(&self, parameter: &Instruction) -> Option<&Instruction> {
+        self.computation(parameter.computation).filter(|it| it.is_fused)?;
+        let mut callers = self.instructions.iter().filter(|it| it.called.contains(&parameter.computation));
+        let caller = callers.next().filter(|it| it.is("fusion"))?;
+        let number = usize::try_from(parameter.attributes().parameter_number?).ok()?;
+        if callers.next().is_some() { None } else { self.operand(caller, number) }
+    }
+
     /// Returns true if an output may share the buffer of an argument. If the result is a tuple, its elements are the
     /// outputs.
     pub fn is_aliased(&self, output: usize, argument: i64) -> bool {
@@ -207,8 +216,8 @@ impl Module {
         (replicas > 0 && partitions > 0).then_some((replicas, partitions))
     }
 
-    /// Returns the ids of the devices that the module was compiled for, in the order of the numbers in `replica_groups` and
-    /// pairs: by replica, then by partition. Empty if the file does not list them.
+    /// Returns the ids of the devices that the module was compiled for, ordered by replica, then by partition. The
+    /// numbers in `replica_groups` and pairs have the same order. Empty if the file does not list them.
     pub fn device_ids(&self) -> &[u32] {
         &self.assignment.devices
     }

@@ -1,4 +1,4 @@
-//! Modules that a trace embeds. Each is read once, on first access.
+//! Modules that a trace embeds. Each module is read once, on first access.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,10 +12,10 @@ use trace::{EarlierStage, HloProto, Trace};
 #[derive(Debug)]
 pub struct Modules {
     protos: Vec<(HloProto, Box<str>)>,
-    /// Module of each proto. Protos with the same bytes share a module, because the hosts of a run embed the same
-    /// programs.
+    /// Module of each proto. Protos with the same bytes share a module, because several hosts of a run often embed the
+    /// same program.
     parsed: Vec<Arc<OnceLock<Arc<Module>>>>,
-    /// Index of the first module of each program of a host.
+    /// Index of each program's first module, by host and program id.
     places: FxHashMap<(u16, i64), usize>,
     /// Hosts that embed modules.
     hosts: FxHashSet<u16>,
@@ -23,7 +23,7 @@ pub struct Modules {
     stages: Vec<Stage>,
 }
 
-/// A program before some of its compilation.
+/// A program at an earlier stage of its compilation.
 #[derive(Debug)]
 struct Stage {
     name: Box<str>,
@@ -54,9 +54,9 @@ impl Modules {
         self.protos.is_empty()
     }
 
-    /// Returns the module of a host's program. If the host embeds no modules, returns the module that another host has for
-    /// this program id, provided that all such modules have the same name. The condition is needed because each process
-    /// numbers its programs itself.
+    /// Returns the module of a host's program. If the host embeds no modules, returns the module that another host has
+    /// for this program id, provided that all modules with this id have the same name. The names may differ, because
+    /// each process numbers its programs itself.
     pub fn find(&self, host: u16, program_id: i64) -> Option<&Module> {
         self.place(host, program_id).and_then(|index| self.get(index))
     }
@@ -75,7 +75,7 @@ impl Modules {
         self.stages.iter().filter(of_program).map(|it| &*it.name)
     }
 
-    /// Returns a program at a stage, with the bytes that it is read from. Without a stage, returns the last stage.
+    /// Returns a program at a stage, with the bytes that it is read from. If `stage` is `None`, returns the last stage.
     pub fn at_stage(&self, host: u16, program_id: i64, stage: Option<&str>) -> Option<(&Arc<[u8]>, &Arc<Module>)> {
         let Some(stage) = stage else {
             let index = self.place(host, program_id)?;
@@ -87,7 +87,7 @@ impl Modules {
         Some((&found.proto.bytes, found.module.get_or_init(|| read(&found.proto))))
     }
 
-    /// Returns the module of a host by its name, for traces whose kernels have only the module's name: `jit_f`, or
+    /// Returns a host's module by name, for traces whose kernels record only the module's name: `jit_f`, or
     /// `jit_f(12190760917235803885)`. Returns `None` if several programs have this name, because their instructions
     /// differ.
     pub fn find_by_name(&self, host: u16, name: &str) -> Option<&Module> {
@@ -130,8 +130,8 @@ impl Modules {
         all.filter(|&(id, name)| *names.entry(id).or_insert(name) != name).map(|(id, _)| id).collect()
     }
 
-    /// Returns a text that identifies a module uniquely: its name with the number, followed by its host if several modules
-    /// share that name.
+    /// Returns a text that identifies a module uniquely: the module's name with the program id, followed by the host if
+    /// several modules share that name.
     pub fn key(&self, module: &Module) -> Option<String> {
         let is_own = |parsed: &Arc<OnceLock<Arc<Module>>>| parsed.get().is_some_and(|it| std::ptr::eq(&**it, module));
         let at = self.parsed.iter().position(is_own)?;
@@ -144,8 +144,7 @@ impl Modules {
         })
     }
 
-    /// Returns `(host, program id, name with the program id, module)` of all modules, in file order. Reads all of
-    /// them.
+    /// Returns `(host, program id, name with the program id, module)` of all modules, in file order. Reads all modules.
     pub fn all(&self) -> impl Iterator<Item = (u16, i64, &str, &Module)> {
         self.with_bytes().map(|(proto, name, module)| (proto.host, proto.program_id, name, &**module))
     }
@@ -162,7 +161,7 @@ impl Modules {
         self.parsed.iter().filter_map(|parsed| parsed.get()).map(Arc::as_ref)
     }
 
-    /// Returns the modules of the wanted programs, in file order. Others are not read.
+    /// Returns the modules of the wanted programs, in file order. Other modules are not read.
     pub fn of_programs(&self, wanted: impl Fn(i64) -> bool) -> impl Iterator<Item = &Module> {
         let found = self.protos.iter().enumerate().filter(move |(_, (proto, _))| wanted(proto.program_id));
         found.filter_map(|(index, _)| self.get(index))

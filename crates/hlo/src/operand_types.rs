@@ -1,20 +1,20 @@
-//! Types of an instruction's operands, from its expression. Traces without HLO also have expressions.
+//! Reads the data types of an instruction's operands from its expression, which traces without HLO also contain.
 
 use super::DataType;
 use base::number::decimal;
 
-/// Ops that pass their operands to the ops inside them, or that do not read the data of their operands.
+/// Opcodes of instructions that only pass their operands on, or that do not read the data of their operands.
 const HANDED_ON: [&str; 8] =
     ["while", "call", "conditional", "tuple", "get-tuple-element", "parameter", "constant", "copy-done"];
 
-/// Returns type and number of elements of every array among the operands:
+/// Returns the data type and the number of elements of every array among the operands:
 ///
 /// ```text
 /// %dot.3 = f32[8,16]{1,0} dot(bf16[8,4]{1,0:T(8,128)} %a, s8[4,16]{1,0} %b), lhs_contracting_dims={1}, ...
 ///                             bf16, 32                    s8, 64
 /// ```
 ///
-/// Returns nothing for loops, calls and tuples, and if the text is not an expression.
+/// Returns nothing for loops, calls and tuples, or if the text is not an expression.
 pub fn operand_types(expression: &str) -> impl Iterator<Item = (DataType, f64)> {
     let operands = operands(expression).unwrap_or_default();
     operands.split(' ').filter_map(|word| {

@@ -28,7 +28,7 @@ pub struct Phases {
 /// Name scopes that wrap an optimizer by convention.
 const UPDATE_SCOPES: [&str; 4] = ["optimizer", "apply_gradients", "apply_updates", "optimizer_update"];
 
-/// Opcodes that belong to no phase: their path is that of an argument or literal.
+/// Opcodes that belong to no phase, because their path is the path of an argument or a literal.
 const LEAVES: [&str; 4] = ["parameter", "constant", "iota", "partition-id"];
 
 impl Phases {
@@ -88,13 +88,13 @@ impl Phases {
     }
 }
 
-/// Returns the instructions inside a fusion. Empty for other instructions.
+/// Returns the instructions inside a fusion. The range is empty for other instructions.
 fn inside(module: &Module, instruction: &Instruction) -> std::ops::Range<InstructionIndex> {
     let called = module.called(instruction, 0).filter(|_| instruction.is("fusion"));
     called.map_or(0..0, |computation| computation.instructions.clone())
 }
 
-/// Returns the phase that a framework path names. Does not look at the rest of the program.
+/// Returns the phase that a framework path names. Ignores the other instructions of the program.
 pub fn named(path: &str) -> Option<Phase> {
     match training_pass(path) {
         Some("recomputed") => return Some(Phase::Recomputed),
@@ -124,8 +124,9 @@ fn calls(called: &[ComputationIndex], set: &[bool]) -> bool {
     called.iter().any(|&called| set.get(called as usize) == Some(&true))
 }
 
-/// Returns true for each instruction with an input that depends on a gradient, and for each loop that computes gradients.
-/// Callers are visited before the computations that they call, so that the inputs of a loop are known when its body is visited.
+/// Returns true for each instruction with an input that depends on a gradient, and for each loop that computes
+/// gradients. Visits callers before the computations that they call, so that the inputs of a loop are known when its
+/// body is visited.
 fn after_gradients(module: &Module, own: &[Option<Phase>], makes: &[bool]) -> Vec<bool> {
     let mut after = vec![false; own.len()];
     let mut called_after = vec![false; module.computations().len()];
@@ -160,8 +161,9 @@ fn mark(called_after: &mut [bool], called: &[ComputationIndex]) {
     }
 }
 
-/// Moves instructions that only the update uses, such as the decay of a moment, from [`Phase::Other`] to [`Phase::Update`].
-/// Users are visited before the instructions whose results they read. The user of a computation's root is the caller.
+/// Moves instructions that only the update uses, such as the decay of a moment, from [`Phase::Other`] to
+/// [`Phase::Update`]. Visits users before the instructions whose results they read. The user of a computation's root is
+/// the caller.
 fn before_update(module: &Module, of: &mut [Option<Phase>]) {
     /// Phases of an instruction's users.
     #[derive(Clone, Copy, Default)]
@@ -220,7 +222,7 @@ mod tests {
         crate::read_module(&bytes)
     }
 
-    /// Returns the phase that the program's author wrote around the code: see tests/data/phases/make.py.
+    /// Returns the phase according to the scopes that tests/data/phases/make.py puts around its code.
     fn truth(path: &str) -> Option<Phase> {
         let marks = [
             ("rematted_computation", Phase::Recomputed),
@@ -249,7 +251,7 @@ mod tests {
         }
     }
 
-    /// In the program that runs, each outermost fusion has the phase of one of the instructions inside it.
+    /// In the compiled program, each outermost fusion has the phase of one of the instructions inside it.
     #[test]
     fn a_fusion_has_a_phase_of_what_it_contains() {
         for name in ["adamw", "clipped", "checkpointed", "accumulated"] {

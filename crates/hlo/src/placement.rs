@@ -11,9 +11,9 @@ use super::attributes::Attributes;
 /// Placement of a value on the devices of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Each device holds all of the value.
+    /// Each device holds the whole value.
     Replicated,
-    /// This device holds the value.
+    /// Only this device holds the value.
     OneDevice(u64),
     /// The value is split into parts.
     Sharded {
@@ -22,7 +22,7 @@ pub enum Placement {
         /// Number of devices that hold the same part.
         copies: u64,
     },
-    /// The program itself places the value (`shard_map`).
+    /// The user's code places the value itself (`shard_map`).
     Manual,
 }
 
@@ -54,7 +54,7 @@ impl Placement {
         Placement::parse(&attributes.sharding, rank)
     }
 
-    /// Returns the number of distinct parts. Returns `None` if the program itself places the value.
+    /// Returns the number of distinct parts. Returns `None` if the user's code places the value itself.
     pub fn distinct(&self) -> Option<u64> {
         match self {
             Placement::Replicated | Placement::OneDevice(_) => Some(1),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::backend_config::{member, parse};
 use super::{Instruction, Module, fused};
 
-/// Precision of a product of float32 operands, lowest first.
+/// Precision of a product of float32 operands. The lowest precision is first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
     /// The fastest arithmetic of the device: TF32 on NVIDIA's GPUs, one bfloat16 pass on TPUs.
@@ -17,7 +17,7 @@ pub enum Precision {
     Highest,
 }
 
-/// Number of the algorithm that multiplies in float32 (`xla.PrecisionConfig.Algorithm`).
+/// Number of the algorithm that multiplies float32 values without rounding them (`xla.PrecisionConfig.Algorithm`).
 const F32_F32_F32: i64 = 11;
 /// Name of this algorithm in a backend configuration.
 const F32_F32_F32_NAME: &str = "ALG_DOT_F32_F32_F32";
@@ -32,7 +32,7 @@ pub fn precision(module: &Module, instruction: &Instruction) -> Option<Precision
     of_product(instruction).max(of_call).max(inside)
 }
 
-/// Returns the precision in the attributes of a dot, a convolution, or the call that replaced one.
+/// Returns the precision in the attributes of a dot, a convolution, or the library call that replaced one.
 fn of_product(instruction: &Instruction) -> Option<Precision> {
     let own = instruction.attributes();
     let is_product = instruction.is("dot") || instruction.is("convolution");

@@ -20,14 +20,14 @@ use super::instruction::{ComputationIndex, Instruction, InstructionIndex, Metada
 use super::link::Link;
 use super::module::{Computation, Module};
 
-/// Text of a program, with the meaning of its lines.
+/// Text of a program, with the content of each line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Printed {
     /// The text. Every line ends with a newline.
     pub text: String,
     /// Content of each line.
     pub lines: Vec<Line>,
-    /// Names of operands and called computations, in the order of the text.
+    /// Names of operands and called computations, in text order.
     pub links: Vec<Link>,
 }
 
@@ -220,7 +220,7 @@ fn metadata(metadata: &Metadata, out: &mut String) {
     }
 }
 
-/// Appends a backend configuration: JSON as it is, and other text as a string.
+/// Appends a backend configuration: JSON unchanged, and other text as a string.
 fn backend_config(config: &str, out: &mut String) {
     if config.starts_with('{') && config.ends_with('}') && !config.contains('\n') {
         out.push_str(config);
@@ -229,7 +229,7 @@ fn backend_config(config: &str, out: &mut String) {
     }
 }
 
-/// Returns a string of HLO text.
+/// Returns `text` as a quoted string of HLO text.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

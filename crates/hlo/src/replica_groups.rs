@@ -24,14 +24,14 @@ pub(super) fn group_size(groups: &ReplicaGroups) -> Option<u32> {
     }
 }
 
-/// Returns the size of an axis, or of a part of it.
+/// Returns the size of an axis, or of a part of the axis.
 fn axis_size(mesh: &MeshAxes, axis: i64, part: Option<(i64, i64)>) -> Option<i64> {
     let whole = mesh.axes.get(usize::try_from(axis).ok()?)?.1;
     Some(part.map_or(whole, |(_, size)| size))
 }
 
 /// Returns the members of each group. Returns `None` if all devices form one group, if there are too many devices to
-/// list, or if a number is impossible.
+/// list, or if a number is invalid.
 pub fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
     let lists: Vec<Vec<u32>> = match groups {
         ReplicaGroups::Lists(lists) => {

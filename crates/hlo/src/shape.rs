@@ -27,7 +27,7 @@ pub struct ArrayShape {
     pub data_type: DataType,
     /// Number of elements in each dimension (upper bounds of dynamic dimensions).
     pub dimensions: Vec<u64>,
-    /// True for each dynamic dimension. Empty if none is dynamic.
+    /// True for each dynamic dimension. Empty if no dimension is dynamic.
     pub dynamic: Vec<bool>,
     /// Memory layout, if the file records it.
     pub layout: Option<Layout>,
@@ -40,7 +40,7 @@ pub struct Layout {
     pub minor_to_major: Vec<i64>,
     /// Tiles, in the order of application. Sizes are from major to minor.
     pub tiles: Vec<Vec<i64>>,
-    /// Bits per element if different from the type's own size. Zero otherwise.
+    /// Bits per element if this number differs from the type's own size. Zero otherwise.
     pub element_bits: i64,
     /// Memory space: 0 is the device's main memory. Other numbers depend on the backend (on TPUs, 1 is VMEM and 5 is the
     /// host).
@@ -74,7 +74,7 @@ impl Shape {
         if let Shape::Array(array) = self { Some(array) } else { None }
     }
 
-    /// Returns the elements of a tuple. Empty for other shapes.
+    /// Returns the elements of a tuple. The result is empty for other shapes.
     pub fn tuple(&self) -> &[Shape] {
         if let Shape::Tuple(shapes) = self { shapes } else { &[] }
     }
@@ -95,7 +95,7 @@ impl Shape {
         found
     }
 
-    /// Collects the arrays. The reader limits the nesting of tuples, and therefore the depth of the recursion.
+    /// Collects the arrays. The recursion is not deep, because the reader of modules limits the nesting of tuples.
     fn collect<'a>(&'a self, found: &mut Vec<&'a ArrayShape>) {
         match self {
             Shape::Array(array) => found.push(array),
@@ -163,7 +163,7 @@ impl ArrayShape {
 }
 
 impl Layout {
-    /// Appends the layout. A scalar has braces only if its layout has more than the order of dimensions.
+    /// Appends the layout. The layout of a scalar is written only if it contains more than the order of dimensions.
     fn write(&self, out: &mut String, scalar: bool) {
         let mut more = String::new();
         if !self.tiles.is_empty() {

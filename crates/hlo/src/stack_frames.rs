@@ -2,7 +2,7 @@
 
 use base::source_line;
 
-/// Call stacks. All references are 1-based, and 0 means none.
+/// Call stacks. Indices start at 1, and 0 means that there is no entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StackFrames {
     pub files: Vec<String>,
@@ -11,7 +11,7 @@ pub(super) struct StackFrames {
     pub frames: Vec<Frame>,
 }
 
-/// A place in a program.
+/// A source line of a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Location {
     /// Index of the file, from 1.
@@ -33,7 +33,7 @@ pub(super) struct Frame {
 
 impl StackFrames {
     /// Returns file and line of a frame and of its callers, innermost first. A damaged file may contain a cycle, so a
-    /// stack ends after as many frames as there are in total.
+    /// call stack ends when it has as many frames as the file contains.
     pub(crate) fn stack(&self, frame: i64) -> impl Iterator<Item = (&str, i64)> {
         self.locations_of(frame).filter_map(|it| Some((at(&self.files, it.file)?.as_str(), it.line)))
     }
@@ -114,5 +114,16 @@ mod tests {
         assert_eq!(stacks.stack(3).collect::<Vec<_>>(), [(library, 287), ("model.py", 5), ("main.py", 9)]);
         assert_eq!(stacks.stack(8).count(), 8);
         assert_eq!(stacks.stack(0).count(), 0);
+    }
+
+    #[test]
+    fn a_module_names_the_local_function_that_it_was_compiled_from() {
+        let mut frames = stacks(&[("main.py", 9, 0), ("/venv/site-packages/jax/api.py", 5, 1), ("main.py", 12, 2)]);
+        frames.functions =
+            ["Fit.run", "jit.<locals>.<lambda>", "Fit.run.<locals>.<lambda>"].map(str::to_owned).to_vec();
+        let module =
+            |name: &str| crate::Module { name: name.to_owned(), frames: frames.clone(), ..crate::Module::default() };
+        assert_eq!(module("jit__lambda").local_function(), Some("Fit.run.<locals>.<lambda>"));
+        assert_eq!(module("jit_run").local_function(), None);
     }
 }

@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use input::{Unpacked, Unpacker};
 
-/// Number of runs. The result is the fastest run, because other processes disturb the other runs.
+/// Number of runs. The example reports the fastest run, because other processes slow down the others.
 const RUNS: usize = 7;
-/// Bytes per call, as in the command line.
+/// Bytes per call, as in the `crossprof` command.
 const READ_BYTES: usize = 1 << 20;
 
 fn main() -> Result<(), std::io::Error> {

@@ -8,7 +8,7 @@ pub(crate) mod zip;
 
 use base::Warning;
 
-/// A part of an archive, in file order.
+/// A part of an archive, passed to the caller in file order.
 #[derive(Debug)]
 pub(crate) enum ArchiveItem<'a> {
     /// An entry starts.
@@ -20,7 +20,7 @@ pub(crate) enum ArchiveItem<'a> {
     },
     /// The next bytes of the entry.
     Data(&'a [u8]),
-    /// The entry is complete, or the rest of it is unreadable.
+    /// The entry is complete, or its remaining bytes are unreadable.
     End,
     /// A problem with the archive.
     Warning(Warning),
@@ -33,7 +33,7 @@ struct Gather {
 }
 
 impl Gather {
-    /// Moves bytes from the front of `chunk` until `needed` bytes are complete. Returns true if they are.
+    /// Moves bytes from the front of `chunk` until `needed` bytes are complete, and returns true once they are.
     fn fill(&mut self, chunk: &mut &[u8], needed: usize) -> bool {
         let missing = needed.saturating_sub(self.bytes.len()).min(chunk.len());
         let (taken, rest) = chunk.split_at(missing);
@@ -42,7 +42,7 @@ impl Gather {
         self.bytes.len() >= needed
     }
 
-    /// Returns the little-endian number of `N` bytes at `at`, or 0 past the end.
+    /// Returns the little-endian number of `N` bytes at `at`, or 0 if there are too few bytes.
     fn little_endian<const N: usize>(&self, at: usize) -> u64 {
         little_endian(self.bytes.get(at..at.saturating_add(N)).unwrap_or_default())
     }

@@ -1,11 +1,11 @@
-//! Decodes any member into a [`Decoded`]. Detects the format from the first bytes, and passes all bytes to the decoder
-//! of that format.
+//! Decodes the content of a file or archive member into a [`Decoded`]. Detects the format from the first bytes (the
+//! head), and passes all bytes to the decoder of that format.
 //!
 //! ```text
 //!  bytes --> head (4 KiB; JSON up to 1 MiB) --> sniff --> chrome_json | xplane | whole (profile_json, lake_trends, report_html, model_config)
 //! ```
 //!
-//! The head is examined only at fixed lengths, so the result does not depend on the chunks.
+//! The head is examined only at fixed lengths, so the result does not depend on the chunk sizes.
 
 use super::chrome_json::ChromeJsonDecoder;
 use super::lake_trends;
@@ -19,21 +19,21 @@ use super::xplane::{Outline, XPlaneDecoder};
 use base::Error;
 use trace::{RowBlock, Trace};
 
-/// Number of bytes after which a JSON text of unclear kind is read as a trace. Only traces are that large.
+/// Number of bytes after which a JSON text of unknown kind is read as a trace. Other kinds of JSON are smaller.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
-/// Maximum size of a separate file with a compiled program or a device memory profile, in bytes.
+/// Maximum size of a file with a compiled program or a device memory profile, in bytes.
 const MAX_PROGRAM_BYTES: usize = 1 << 30;
 
 /// Maximum size of a model configuration, in bytes.
 const MAX_CONFIG_BYTES: usize = 4 << 20;
 
-/// Content of a member.
+/// Decoded content of a member.
 #[derive(Debug)]
 pub enum Decoded {
-    /// Events from an xplane or a Chrome trace.
+    /// Events from an xplane file or a Chrome trace.
     Trace(Box<Trace>),
-    /// Earlier results. One document can contain several.
+    /// Results of earlier runs of crossprof. One document can contain several profiles.
     Profiles(Profiles),
     /// Dimensions of a model.
     Model(Box<Sidecar>),
@@ -43,9 +43,9 @@ pub enum Decoded {
     MemoryError(String),
     /// A compiled program: the bytes of its `xla.HloProto` or HLO text, which are parsed on demand.
     Program(Vec<u8>),
-    /// The member belongs in a profile folder, but has no data for a report.
+    /// The member is a usual file in a profile folder, but has no data for a report.
     Ignored {
-        /// Kind of the member, as a sentence.
+        /// Reason why the member is ignored, as a sentence.
         reason: String,
     },
 }
@@ -67,23 +67,23 @@ pub struct Decoder {
     path: String,
     /// Expected size of the member in bytes, or 0 if unknown.
     expected: u64,
-    /// Outlines of the member's large planes, in case the member is an xplane.
+    /// Outlines of the member's large planes, if the member is an xplane file.
     outlines: Vec<Outline>,
-    /// The events to watch for. They are kept here until the format is known, and then passed to that format's decoder.
+    /// The events to watch for. The watch is stored here until the format is known.
     watch: Option<Watch>,
     state: DecoderState,
 }
 
 #[derive(Debug)]
 enum DecoderState {
-    /// The head is too short to detect the format. It is examined again when `look_at` bytes have arrived.
+    /// The head is too short to detect the format. The head is examined again when `look_at` bytes have arrived.
     Head {
         bytes: Vec<u8>,
         look_at: usize,
     },
     Json(Box<ChromeJsonDecoder>),
     XPlane(Box<XPlaneDecoder>),
-    /// A small document that is parsed at its end.
+    /// A document that is parsed as a whole after its last byte.
     Whole {
         kind: Whole,
         bytes: Vec<u8>,
@@ -94,7 +94,7 @@ enum DecoderState {
     Refused(Error),
 }
 
-/// Documents that are parsed as a whole.
+/// Kinds of documents that are parsed as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Profile,
@@ -107,7 +107,7 @@ enum Whole {
 }
 
 impl Decoder {
-    /// Creates a decoder of the member at `path`. The path appears in warnings and does not affect decoding.
+    /// Creates a decoder of the member at `path`. The path appears in warnings, and does not affect decoding.
     pub fn new(path: &str) -> Decoder {
         Decoder {
             path: path.to_owned(),
@@ -118,25 +118,27 @@ impl Decoder {
         }
     }
 
-    /// Announces that the member has at least `bytes` bytes, so that the decoder can allocate memory at once.
+    /// Announces that the member has at least `bytes` bytes, so that the decoder can allocate its memory in one step.
     pub fn expecting(mut self, bytes: u64) -> Decoder {
         self.expected = bytes;
         self
     }
 
-    /// Sets the known planes of the member, in case it is an xplane.
+    /// Sets the known planes of the member, if the member is an xplane file.
     pub fn with_outlines(mut self, outlines: Vec<Outline>) -> Decoder {
         self.outlines = outlines;
         self
     }
 
-    /// Watches for events, if the member contains any. Only their arguments are needed.
+    /// Watches for selected events, if the member contains any events. The caller needs only the arguments of these
+    /// events.
     pub(crate) fn watching(mut self, watch: Watch) -> Decoder {
         self.watch = Some(watch);
         self
     }
 
-    /// Frees the memory of the events that were read so far, and returns the number of events that are still missing.
+    /// Frees the memory of the events that were read so far, and returns the number of selected events that are still
+    /// missing.
     pub(crate) fn forget(&mut self) -> usize {
         match &mut self.state {
             DecoderState::Json(decoder) => decoder.forget(),
@@ -191,8 +193,8 @@ impl Decoder {
         }
     }
 
-    /// Takes the events that are final. Only an xplane has such events, because events of a JSON trace may still end
-    /// later.
+    /// Takes the rows of events that will not change any more. Only xplane files have such events before the end of the
+    /// file, because events of a JSON trace may still end later.
     pub fn take_final_rows(&mut self) -> Vec<RowBlock> {
         match &mut self.state {
             DecoderState::XPlane(decoder) => decoder.take_rows(),
@@ -242,7 +244,7 @@ impl Decoder {
         }
     }
 
-    /// Continues as `format`, with the head as its first bytes.
+    /// Opens the decoder for `format`, and passes it the head.
     fn open(&mut self, format: Format) -> Result<(), Error> {
         let whole = |kind| DecoderState::Whole { kind, bytes: Vec::new() };
         let next = match format {

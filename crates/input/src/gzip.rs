@@ -1,12 +1,13 @@
-//! Decompresses gzip files as they occur in practice, with several concatenated members, padding, trailing bytes, missing
-//! ends or wrong checksums. It recovers as much data as possible. Each problem becomes a warning with its offset.
+//! Decompresses gzip files as they occur in practice, with several concatenated members, padding, trailing bytes,
+//! missing ends or wrong checksums. The decoder recovers as much data as possible. Each problem becomes a warning with
+//! the position of the problem.
 //!
 //! ```text
 //!  | header 10+ | deflate stream | CRC-32 | size | header | stream | CRC | size | 0 0 0 ... or foreign bytes |
 //!  '------------------ member -------------------'---------- member ------------'
 //! ```
 //!
-//! Ignores the header's time, comment, name and extra field, because no profiler stores relevant data there.
+//! The time, comment, name and extra field of the header are ignored, because no profiler stores relevant data there.
 
 use crate::inflate::{InflateLimit, Inflater, Outcome};
 use base::{Warning, WarningCode};
@@ -20,7 +21,7 @@ pub(crate) enum GzipItem<'a> {
     Warning(Warning),
 }
 
-/// Returns true if `head` starts a gzip member that uses deflate, the only compression method.
+/// Returns true if `head` starts a gzip member that uses deflate, which is gzip's only compression method.
 pub(crate) fn looks_like_gzip(head: &[u8]) -> bool {
     matches!(head, [0x1f, 0x8b, 8, flags, ..] if flags & RESERVED_FLAGS == 0)
 }
@@ -31,16 +32,16 @@ const FLAG_NAME: u8 = 8;
 const FLAG_COMMENT: u8 = 16;
 const RESERVED_FLAGS: u8 = 0xe0;
 
-/// Part of a member that the next byte belongs to.
+/// The part of a member that contains the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GzipState {
-    /// The ten fixed bytes of the header, or bytes after the last member.
+    /// The ten fixed bytes of the header, or the bytes after the last member.
     Header,
     /// The two bytes with the length of the extra field.
     ExtraLength,
     /// The extra field.
     Extra { left: u16 },
-    /// The file's name, ended by a zero byte.
+    /// The name of the compressed file, ended by a zero byte.
     Name,
     /// A comment, ended by a zero byte.
     Comment,
@@ -52,7 +53,7 @@ enum GzipState {
     Trailer,
     /// Bytes after the last member that do not form a member.
     Foreign,
-    /// The rest of the file is unreadable.
+    /// The remaining bytes of the file are unreadable.
     Stopped,
 }
 
@@ -62,20 +63,20 @@ pub(crate) struct GzipDecoder {
     path: String,
     state: GzipState,
     inflater: Inflater,
-    /// Bytes of the header or trailer so far.
+    /// Bytes of the header or trailer that have arrived so far.
     fixed: Vec<u8>,
     flags: u8,
     /// Position in the gzip file, in bytes.
     offset: u64,
-    /// Decompressed bytes of the finished members.
+    /// Number of decompressed bytes of the finished members.
     inflated_bytes: u64,
     members: u64,
-    /// Start and number of the foreign bytes after the last member.
+    /// Position and number of the foreign bytes after the last member.
     foreign: (u64, u64),
 }
 
 impl GzipDecoder {
-    /// Creates a decoder. Only warnings use `path`.
+    /// Creates a decoder. `path` is used in warnings only.
     pub(crate) fn new(path: &str) -> GzipDecoder {
         GzipDecoder {
             path: path.to_owned(),
@@ -164,7 +165,7 @@ impl GzipDecoder {
         }
     }
 
-    /// Reads one byte of the header, or of the data after the last member.
+    /// Reads one byte of a header, or one byte after the last member.
     fn header(&mut self, byte: u8) {
         match self.state {
             GzipState::Header => {
@@ -208,8 +209,8 @@ impl GzipDecoder {
         }
     }
 
-    /// Continues with the next header part that exists, from the part for `flag` on. If no part is left, continues with the
-    /// body.
+    /// Continues with the next part of the header that exists, starting at the part for `flag`. If no part is left,
+    /// continues with the body.
     fn next_part(&mut self, flag: u8) {
         const PARTS: [(u8, GzipState); 4] = [
             (FLAG_EXTRA, GzipState::ExtraLength),
@@ -228,7 +229,7 @@ impl GzipDecoder {
         }
     }
 
-    /// Reads bytes of the deflate stream. Returns the number of bytes that belong to it.
+    /// Reads bytes of the deflate stream, and returns the number of bytes that belong to the stream.
     fn body(&mut self, chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) -> usize {
         let (used, outcome) = self.inflater.run(chunk, limit, &mut |block| sink(GzipItem::Data(block)));
         self.offset += used as u64;
@@ -260,7 +261,8 @@ impl GzipDecoder {
         used
     }
 
-    /// Reads one byte of the checksum and size. Checks both after the eighth byte.
+    /// Reads one byte of the trailer, which contains the checksum and the size. Checks the checksum and the size after
+    /// the eighth byte.
     fn trailer(&mut self, byte: u8, sink: &mut dyn FnMut(GzipItem<'_>)) {
         self.fixed.push(byte);
         if let [c0, c1, c2, c3, s0, s1, s2, s3] = self.fixed[..] {

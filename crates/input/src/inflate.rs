@@ -1,7 +1,8 @@
 //! Decompresses raw deflate streams block by block, for gzip members and zip entries.
 //!
-//! Output comes in blocks of [`BLOCK_BYTES`], so that a block is still in the processor's cache when the checksum and the
-//! scanner read it. Code for the container formats handles headers, trailers and everything in between.
+//! The output comes in blocks of [`BLOCK_BYTES`], so that a block is still in the processor's cache when the checksum
+//! and the scanner read it. The code for each container format reads headers, trailers and everything else between the
+//! streams.
 
 use std::cell::Cell;
 
@@ -13,16 +14,17 @@ pub(crate) const BLOCK_BYTES: usize = 256 * 1024;
 /// Maximum decompressed size of one file in bytes.
 const MAX_INFLATED_BYTES: u64 = 64 << 30;
 
-/// Decompressed size up to which any ratio is allowed, in bytes.
+/// Decompressed size in bytes up to which any compression ratio is allowed.
 const UNSUSPICIOUS_BYTES: u64 = 1 << 30;
 
-/// Maximum ratio of decompressed to stored bytes above [`UNSUSPICIOUS_BYTES`]. Traces reach 10 to 30, and a trace with one
-/// repeated long name may reach 200. The limit of deflate is 1032.
+/// Maximum ratio of decompressed to stored bytes for files that decompress to more than [`UNSUSPICIOUS_BYTES`]. Traces
+/// reach ratios of 10 to 30, and a trace in which one long name is repeated may reach 200. Deflate cannot exceed a
+/// ratio of 1032.
 const MAX_RATIO: u64 = 400;
 
-/// Limits the decompressed size of a file, so that a malicious file cannot decompress without end. Counts the stored
-/// and the decompressed bytes of the whole file. The layers of a file (gzip in a zip) share one limit, so the counters
-/// are cells.
+/// Limits the decompressed size of a file, so that a malicious file cannot decompress without end. This struct counts
+/// the stored and the decompressed bytes of the whole file. The layers of a file (such as a gzip file in a zip archive)
+/// share one limit, so the counters are cells.
 #[derive(Debug, Default)]
 pub(crate) struct InflateLimit {
     stored_bytes: Cell<u64>,
@@ -35,7 +37,7 @@ impl InflateLimit {
         self.stored_bytes.set(self.stored_bytes.get().saturating_add(bytes as u64));
     }
 
-    /// Adds decompressed bytes. Returns true if more bytes are allowed.
+    /// Counts decompressed bytes, and returns true if the limit allows them.
     pub(crate) fn allow(&self, inflated_bytes: usize) -> bool {
         let inflated = self.inflated_bytes.get().saturating_add(inflated_bytes as u64);
         self.inflated_bytes.set(inflated);
@@ -43,18 +45,18 @@ impl InflateLimit {
             && (inflated <= UNSUSPICIOUS_BYTES || inflated / MAX_RATIO <= self.stored_bytes.get())
     }
 
-    /// Returns the limit as text.
+    /// Returns a description of the limit.
     pub(crate) fn describe() -> &'static str {
         "64 GiB, or 400 times the size of the file but at least 1 GiB"
     }
 }
 
-/// Reason why decompression of some input stopped.
+/// Reason why the inflater stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// All input is used, and the stream continues.
     NeedsInput,
-    /// The stream ended. The rest of the input does not belong to it.
+    /// The stream ended. The remaining input does not belong to the stream.
     Ended,
     /// The compressed data is damaged.
     Corrupt,
@@ -62,7 +64,7 @@ pub(crate) enum Outcome {
     OverLimit,
 }
 
-/// Decompresses a sequence of deflate streams, with a running CRC-32 of each.
+/// Decompresses a sequence of deflate streams, and computes the CRC-32 of each stream.
 #[derive(Debug)]
 pub(crate) struct Inflater {
     raw: Decompress,
@@ -78,12 +80,11 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Creates an inflater for a first stream.
     pub(crate) fn new() -> Inflater {
         Inflater { raw: Decompress::new(false), block: vec![0; BLOCK_BYTES], filled: 0, crc: Crc::new() }
     }
 
-    /// Prepares for the next stream. Drops data that was not flushed.
+    /// Prepares for the next stream. Drops decompressed data that was not flushed.
     pub(crate) fn reset(&mut self) {
         self.raw.reset(false);
         self.filled = 0;
@@ -91,8 +92,8 @@ impl Inflater {
     }
 
     /// Decompresses `input` until it is used up, the stream ends, or an error occurs. Returns the number of used bytes
-    /// and the reason for stopping. Passes full blocks to `sink`. Passes the last partial block too, unless the stream
-    /// continues.
+    /// and the reason for stopping. Passes full blocks to `sink`. Passes the last, partial block only if the stream
+    /// does not continue.
     pub(crate) fn run(&mut self, input: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
         let mut used = 0;
         loop {
@@ -128,7 +129,7 @@ impl Inflater {
         }
     }
 
-    /// Passes on decompressed data that was held back.
+    /// Passes the decompressed bytes of the unfinished block to `sink`.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(&[u8])) {
         let ready = self.block.get(..self.filled).unwrap_or_default();
         self.filled = 0;
@@ -138,12 +139,12 @@ impl Inflater {
         }
     }
 
-    /// Returns the CRC-32 of the stream's bytes passed on so far.
+    /// Returns the CRC-32 of all bytes that were passed on from the current stream so far.
     pub(crate) fn crc(&self) -> u32 {
         self.crc.sum()
     }
 
-    /// Returns the number of decompressed bytes of the stream so far.
+    /// Returns the number of bytes that were decompressed from the current stream so far.
     pub(crate) fn inflated_bytes(&self) -> u64 {
         self.raw.total_out()
     }

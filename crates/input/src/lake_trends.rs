@@ -4,9 +4,9 @@
 //! {"format": "crossprof-lake", "version": 1, "workloads": [{...}], "captures": [{"workload": 0, ...}], "verdicts": [{"workload": 0, ...}]}
 //! ```
 //!
-//! Records are read one by one, so the tree of the whole document is never in memory. A document that ends early keeps the
-//! records before its end. A value of another type, or a number that no measurement can give, is read as absent. A record
-//! without a workload is skipped. The warnings count both.
+//! Records are read one by one, so the whole document is never in memory as a tree. If a document ends early, the
+//! records before its end are kept. A value of the wrong type, or a number that no measurement can give, is treated as
+//! absent. A record without a workload is skipped. Warnings state the number of invalid values and of skipped records.
 
 use std::fmt;
 
@@ -19,16 +19,16 @@ use serde_json::{Map, Value};
 pub(super) const FORMAT: &str = "crossprof-lake";
 /// Version of the format that this module reads. A new field does not change the version.
 const VERSION: u64 = 1;
-/// Maximum size of a document in bytes. A capture takes about 700.
+/// Maximum size of a document in bytes. A capture takes about 700 bytes.
 pub(crate) const MAX_BYTES: usize = 256 << 20;
 /// Maximum number of records of each kind.
 const MOST_RECORDS: usize = 200_000;
-/// Maximum number of findings of a capture.
+/// Maximum number of findings per capture.
 const MOST_FINDINGS: usize = 8;
-/// No time of a step is longer: 100 days in picoseconds.
+/// Maximum duration of a step: 100 days in picoseconds.
 const LONGEST_PS: f64 = 8.64e18;
 
-/// Reads the document in `text`. Its warnings name `path`.
+/// Reads the JSON document in `text`. The returned warnings name `path`.
 ///
 /// # Errors
 ///
@@ -90,11 +90,11 @@ fn malformed(reason: String) -> Error {
     Error::Malformed {
         what: "a lake export".to_owned(),
         reason,
-        remedy: "Make it again with crossprof lake export.".to_owned(),
+        remedy: "Write it again with crossprof lake export.".to_owned(),
     }
 }
 
-/// Content of a document so far.
+/// Content of the document that was read so far.
 #[derive(Default)]
 struct Found {
     format: Option<String>,
@@ -105,7 +105,7 @@ struct Found {
     verdicts: Vec<(usize, LakeVerdict)>,
     /// Number of invalid values and records.
     odd: u64,
-    /// Number of records above the limit.
+    /// Number of records that were skipped because there were too many.
     left_out: u64,
 }
 
@@ -173,7 +173,7 @@ impl<'de> Visitor<'de> for &mut Found {
     }
 }
 
-/// A list of the document.
+/// A list in the document.
 #[derive(Clone, Copy)]
 enum List {
     Workloads,
@@ -181,7 +181,7 @@ enum List {
     Verdicts,
 }
 
-/// Reads the records of a list.
+/// Reads the records in a list of the document.
 struct Records<'f> {
     found: &'f mut Found,
     list: List,
@@ -214,7 +214,7 @@ impl<'de> Visitor<'de> for Records<'_> {
     }
 }
 
-/// Fields of a record, which are taken one by one.
+/// Fields of a record. Each field is removed when it is read.
 struct Fields {
     fields: Map<String, Value>,
     /// Number of invalid fields so far.
@@ -222,7 +222,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Returns a field if it has a valid value. Absent and null fields are not invalid.
+    /// Removes a field and returns its value, if the value is valid. Absent and null fields are not invalid.
     fn take<T>(&mut self, name: &str, valid: impl FnOnce(Value) -> Option<T>) -> Option<T> {
         let value = self.fields.remove(name).filter(|value| !value.is_null())?;
         let found = valid(value);
@@ -230,7 +230,7 @@ impl Fields {
         found
     }
 
-    /// Returns the index of the record's workload. No workload has the index that is returned for an invalid one.
+    /// Returns the index of the record's workload. For an invalid index, returns an index that no workload has.
     fn index(&mut self) -> usize {
         let index = self.fields.remove("workload").and_then(|value| value.as_u64());
         index.and_then(|index| usize::try_from(index).ok()).unwrap_or(usize::MAX)

@@ -1,10 +1,11 @@
-//! Turns bytes into traces. Formats are detected by content, and never by file name alone.
+//! Turns the bytes of files into traces. The format of a file is detected from its content, and never from its name
+//! alone.
 //!
 //! ```text
 //!  bytes --> unpack (gzip, zip, tar) --> decoder (sniff) --> chrome_json | xplane | profile_json | model_config
 //! ```
 //!
-//! Callers push chunks of any size to both stages, which can run on different threads.
+//! Callers push chunks of any size to both stages (unpacking and decoding). The stages can run on different threads.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

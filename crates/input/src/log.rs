@@ -1,32 +1,33 @@
-//! Extracts out-of-memory errors from a log of any length. Keeps each error with the surrounding lines and drops the
-//! rest.
+//! Extracts out-of-memory errors from a log of any length. Keeps each error with the surrounding lines, and drops all
+//! other lines.
 
 use base::{Error, out_of_memory};
 use memchr::memmem;
 
-/// Number of bytes to keep before an error. They contain the allocator's report of its memory use.
+/// Number of bytes to keep before an error. These bytes contain the allocator's report of its memory use.
 const BEFORE: usize = 64 << 10;
-/// Number of bytes to keep after the last line of an error. There, XLA writes totals and a list of buffers.
+/// Number of bytes to keep after the last line of an error. XLA writes totals and a list of buffers there.
 const AFTER: usize = 128 << 10;
-/// Text before each buffer in a list.
+/// Text that precedes the size of each buffer in XLA's list of buffers.
 const SIZE: &[u8] = b"Size: ";
 /// Maximum number of bytes to keep of a log.
 const MOST: usize = 16 << 20;
 /// Number of bytes to search at once.
 const BLOCK: usize = 64 << 10;
-/// Maximum length of a line in bytes. Longer lines are cut, because a log that is one line of JSON has no line breaks.
+/// Maximum length of a line in bytes. Longer lines are split, because a log that is one line of JSON has no line
+/// breaks.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads a log.
 #[derive(Debug, Default)]
 pub(super) struct LogReader {
-    /// The errors with the surrounding lines.
+    /// The errors found so far, each with the surrounding lines.
     kept: Vec<u8>,
     /// The last bytes before the current line.
     passed: Vec<u8>,
-    /// The current line, which is still incomplete.
+    /// The start of the current line.
     line: Vec<u8>,
-    /// Number of bytes still to keep after the last error.
+    /// Number of bytes after the last error that must still be kept.
     after: usize,
 }
 
@@ -51,7 +52,8 @@ impl LogReader {
         }
     }
 
-    /// Splits off complete lines at the start if they contain no error, so that most of a log is not examined line by line.
+    /// Splits off the complete lines at the start of `bytes` if they contain no error, so that most of a log is not
+    /// examined line by line.
     fn without_error<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
         if self.after > 0 || !self.line.is_empty() {
             return None;
@@ -79,7 +81,7 @@ impl LogReader {
         self.kept.extend_from_slice(&line);
     }
 
-    /// Stores the last bytes, because an error may follow.
+    /// Remembers the last bytes of `lines`, because an error may follow.
     fn pass(&mut self, lines: &[u8]) {
         let lines = last(lines);
         let room = BEFORE - lines.len();
@@ -87,7 +89,7 @@ impl LogReader {
         self.passed.extend_from_slice(lines);
     }
 
-    /// Returns the errors with the surrounding lines.
+    /// Returns all errors with the surrounding lines.
     ///
     /// # Errors
     /// Returns [`Error::NotAProfile`] if the log contains no out-of-memory error.
@@ -103,7 +105,7 @@ impl LogReader {
     }
 }
 
-/// Returns the last bytes, up to the number to keep before an error.
+/// Returns the last [`BEFORE`] bytes.
 fn last(bytes: &[u8]) -> &[u8] {
     bytes.get(bytes.len().saturating_sub(BEFORE)..).unwrap_or_default()
 }

@@ -1,12 +1,12 @@
 //! Reads model dimensions from a Hugging Face `config.json` or from crossprof's sidecar `crossprof.json`.
 //!
-//! The sidecar contains the fields of [`ModelConfig`] under their names, and the device. The capture kit of the Python
-//! package also writes `capture`, which describes how the profile was made ([`capture`]).
+//! The sidecar contains the fields of [`ModelConfig`] under the same names, and the device. The capture kit of the
+//! Python package also writes `capture`, which describes how the profile was made ([`capture`]).
 //!
-//! The spelling in a `config.json` depends on the architecture (`hidden_size`, `n_embd`, `d_model`). The file omits the
-//! architecture's defaults: tied embeddings (Gemma: yes, Llama: no), gated feed-forward, biases, Gemma's head
-//! dimension. Fields that affect no dimension are ignored. `max_position_embeddings` is ignored too, because it is the
-//! longest possible sequence length, not the profiled one.
+//! The field names in a `config.json` depend on the architecture (`hidden_size`, `n_embd`, `d_model`). A `config.json`
+//! omits values that are the architecture's defaults: tied embeddings (Gemma: yes, Llama: no), gated feed-forward,
+//! biases, Gemma's head dimension. Fields that affect no dimension are ignored. `max_position_embeddings` is ignored
+//! too, because it is the longest possible sequence length, not the profiled one.
 
 mod architecture;
 mod arguments;
@@ -24,7 +24,7 @@ pub(crate) use device_samples::DeviceSamples;
 use report::{ModelConfig, Tracing};
 use trace::Trace;
 
-/// Names of the fields in a sidecar file. They are the fields of [`ModelConfig`].
+/// Names of the sidecar fields that describe the model. These names are the names of the fields of [`ModelConfig`].
 pub const SIDECAR_FIELDS: &[&str] = &[
     "model_dims",
     "num_layers",
@@ -50,10 +50,10 @@ pub const SIDECAR_FIELDS: &[&str] = &[
     "frozen_params",
 ];
 
-/// Name of the sidecar's field for the device.
+/// Name of the sidecar field that contains the device.
 pub(crate) const DEVICE_FIELD: &str = "device";
 
-/// Name of the sidecar's field that describes how the profile next to it was captured.
+/// Name of the sidecar field that describes how the profile next to the sidecar was captured.
 pub(crate) const CAPTURE_FIELD: &str = "capture";
 
 /// Content of a sidecar file.
@@ -61,22 +61,22 @@ pub(crate) const CAPTURE_FIELD: &str = "capture";
 pub struct Sidecar {
     /// Dimensions of the model.
     pub model: ModelConfig,
-    /// The device (`tpu-v4`, `TPU v4-8`), in the spelling of `--device`. Only a `crossprof.json` can contain it.
+    /// The device (`tpu-v4`, `TPU v4-8`), spelled as for `--device`. Only a sidecar `crossprof.json` can contain it.
     pub device: Option<String>,
-    /// Slowdown of the program caused by tracing, if the capture kit measured it.
+    /// Slowdown of the captured program by tracing, if the capture kit measured it.
     pub tracing: Option<Tracing>,
-    /// Time by which the clock of the captured process is ahead of the clock of the job's first process, in nanoseconds.
-    /// `None` if the capture kit found no difference.
+    /// Number of nanoseconds by which the clock of the captured process is ahead of the clock of the job's first
+    /// process. `None` if the capture kit found no difference.
     pub clock_ahead_ns: Option<i64>,
-    /// Other notes of the capture kit, by their names in `metadata.environment`.
+    /// Other notes of the capture kit, under the names that they have in `metadata.environment`.
     pub capture_notes: BTreeMap<String, String>,
-    /// Samples of power and clocks of the captured process's GPUs.
+    /// Power and clock samples of the captured process's GPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_samples: Vec<DeviceSamples>,
 }
 
 impl Sidecar {
-    /// Returns this sidecar, with its own values replaced by the values that `other` contains.
+    /// Returns this sidecar, in which the values of `other` replace the sidecar's own values.
     pub fn overridden_by(mut self, other: &Sidecar) -> Sidecar {
         self.capture_notes.extend(other.capture_notes.clone());
         Sidecar {
@@ -93,7 +93,7 @@ impl Sidecar {
         }
     }
 
-    /// Adds the samples of the devices to the trace of the captured process, as counters.
+    /// Adds the device samples to the trace of the captured process, as counters.
     pub fn add_samples(&self, trace: &mut Trace) {
         device_samples::add(&self.device_samples, trace);
     }
@@ -168,7 +168,7 @@ pub(crate) fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
     Ok(config)
 }
 
-/// The fields of a `config.json`, and the fields of the enclosing object.
+/// The fields of an object in a `config.json`, and the fields of the enclosing object.
 struct ConfigFields<'a> {
     inner: &'a Map<String, Value>,
     outer: &'a Map<String, Value>,
@@ -213,7 +213,7 @@ impl ConfigFields<'_> {
         }
     }
 
-    /// Returns the first of the fields `names` that is a positive integer.
+    /// Returns the value of the first field in `names` whose value is a positive integer.
     fn number(&self, names: &[&str]) -> Option<u64> {
         let positive = |value: &Value| value.as_u64().filter(|number| *number > 0);
         names.iter().find_map(|name| self.inner.get(*name).and_then(positive))
@@ -231,8 +231,8 @@ impl ConfigFields<'_> {
         self.inner.get(name).or_else(|| self.outer.get(name)).and_then(Value::as_str)
     }
 
-    /// Returns true if the feed-forward network is gated. T5 has a field for this, and the activation shows it for some
-    /// other architectures.
+    /// Returns true if the feed-forward network is gated. T5 has a field for this. For some other architectures, the
+    /// name of the activation function shows it.
     fn gated(&self) -> Option<bool> {
         if let Some(projection) = self.text("feed_forward_proj") {
             return Some(projection.starts_with("gated"));

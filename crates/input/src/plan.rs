@@ -1,7 +1,7 @@
-//! Groups the files of a drop, a folder or an archive into runs. Has no side effects: takes paths and kinds, returns a
-//! plan.
+//! Groups the files that a user dropped, or the files in a folder or archive, into runs. The functions have no side
+//! effects: they take paths and kinds, and return a plan.
 //!
-//! The kind of a file comes from its content ([`FileKind`]). Its path only determines its run:
+//! The kind of a file comes from its content ([`FileKind`]). The path of a file only determines its run:
 //!
 //! ```text
 //! log/plugins/profile/2026_01_05_10_00_00/hostA.xplane.pb        one run, two hosts: the folder is the run
@@ -25,39 +25,41 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum FileKind {
     /// An XSpace: the complete recording of the profiler.
     XPlane,
-    /// A Chrome trace: a lossy export of the recording.
+    /// A Chrome trace: an export of the recording that lacks some data.
     TraceJson,
-    /// An earlier result.
+    /// A result of an earlier run of crossprof.
     UnifiedProfile,
     /// Trends of a lake.
     LakeTrends,
-    /// A model configuration (`config.json`, `crossprof.json`). It belongs to the runs in its folder or below.
+    /// A model configuration (`config.json`, `crossprof.json`). The configuration belongs to the runs in its folder or
+    /// below.
     ModelConfig,
-    /// Contents of memory at one moment: a device memory profile (pprof).
+    /// A device memory profile (pprof): the contents of device memory at one moment.
     MemoryProfile,
     /// Text of an out-of-memory error.
     MemoryError,
     /// A compiled program (`xla.HloProto` or HLO text), or its buffer assignment as text.
     Program,
-    /// A zip or tar archive. Its members are planned once it is opened.
+    /// A zip or tar archive. The members of the archive are planned once it is opened.
     Archive,
-    /// None of the other kinds.
+    /// A file of an unknown kind.
     Unknown,
 }
 
-/// A file to plan for.
+/// A file that may belong to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate<'a> {
-    /// Path as given, with `/` between folders. Inside an archive, it starts with the archive's path.
+    /// Path that the user gave, with `/` between folders. The path of an archive member starts with the path of the
+    /// archive.
     pub path: &'a str,
     /// Kind of the file.
     pub kind: FileKind,
 }
 
-/// Assignment of files to runs. All indices refer to the candidates.
+/// Assignment of the candidates to runs. All indices refer to the list of candidates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The runs, in the order of their first files.
+    /// The runs, in the order of the first file of each run.
     pub runs: Vec<PlannedRun>,
     /// Archives to open.
     pub archives: Vec<usize>,
@@ -66,8 +68,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the device memory profiles that may belong to any of several traces. Without evidence for one of them, these
-    /// profiles become separate runs.
+    /// Returns the device memory profiles that may belong to any of several traces. If no evidence assigns such a
+    /// profile to one trace, it becomes a separate run.
     pub fn unclear_memory<'a>(&'a self, files: &'a [Candidate<'_>]) -> impl Iterator<Item = usize> + 'a {
         let has_traces = self.runs.iter().any(|run| !run.hosts.is_empty());
         let alone = self.runs.iter().filter(move |run| has_traces && run.hosts.is_empty());
@@ -79,18 +81,18 @@ impl Plan {
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedRun {
-    /// Name of the run's folder, or of its file without suffixes.
+    /// Name of the run's folder, or name of the run's file without suffixes.
     pub name: String,
-    /// Files to read, one per host.
+    /// The file to read for each host.
     pub hosts: Vec<HostFile>,
-    /// Files of compiled programs. Without a trace, the programs of a folder form a run without hosts.
+    /// Files of compiled programs. If a folder has programs but no trace, the programs form a run without hosts.
     pub programs: Vec<usize>,
-    /// Device memory profiles in the order of their names. A run with hosts has the first and the last profile. A run
-    /// without hosts and programs has one profile, or the text of an error.
+    /// Device memory profiles, sorted by name. A run with hosts has the first and the last profile. A run without hosts
+    /// and programs has one profile, or one text of an out-of-memory error.
     pub memory: Vec<usize>,
-    /// Files that repeat one of `hosts` and are not read.
+    /// Files that are not read because they repeat a file in `hosts`.
     pub repeated: Vec<Repeated>,
-    /// Model configurations. Later configurations override earlier ones.
+    /// Model configurations of the run. Later configurations override earlier ones.
     pub sidecars: Vec<usize>,
 }
 
@@ -99,7 +101,7 @@ pub struct PlannedRun {
 pub struct HostFile {
     /// Index of the file.
     pub file: usize,
-    /// Name of the host: the file's name without suffixes.
+    /// Name of the host, taken from the file's name without suffixes.
     pub host: String,
 }
 
@@ -121,7 +123,7 @@ pub struct Ignored {
     pub reason: String,
 }
 
-/// Plans the runs of `files`. The order of the files affects only the order of the runs.
+/// Plans the runs of `files`. The order of `files` affects only the order of the runs.
 pub fn plan(files: &[Candidate<'_>]) -> Plan {
     let mut plan = Plan::default();
     // Traces of each host by run key, and the keys in the order of their first file.
@@ -154,8 +156,8 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
     plan
 }
 
-/// Adds a run for each folder with compiled programs. XProf's own copies next to a profile repeat the profile's
-/// programs.
+/// Adds a run for each folder with compiled programs. Skips the copies that XProf writes next to a profile, because
+/// they repeat the profile's programs.
 fn add_programs(files: &[Candidate<'_>], plan: &mut Plan) {
     let is_program = |file: &usize| kind_of(files, *file) == Some(FileKind::Program);
     let xplanes = files.iter().filter(|file| file.kind == FileKind::XPlane);
@@ -179,10 +181,10 @@ fn add_programs(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Returns the reason for not reading a file that XProf derived from a profile, or `None` for any other file. Detects
-/// such files by their names.
+/// Returns the reason for not reading a file that XProf derived from a profile. Returns `None` for any other file.
+/// Detects such files by their names.
 ///
-/// Callers use this only for files whose content is not a profile.
+/// Callers use this function only for files that are not profiles.
 pub fn cache_reason(path: &str) -> Option<&'static str> {
     let name = file_name(path);
     let cached = name.ends_with(".hlo_proto.pb")
@@ -198,18 +200,18 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
     cached.then_some("XProf derived this file from the profile next to it. The profile contains all of its data.")
 }
 
-/// Reason for leaving out device memory profiles in a folder of traces.
+/// Reason for not reading device memory profiles in a folder of traces.
 pub const UNCLEAR_MEMORY: &str = "These device memory profiles were not read, because they may belong to several runs or to \
                                   none. Move them into the folder of their run, or open them without a trace:";
 
-/// Reason for ignoring a compiled program next to the profile of its run.
+/// Reason for not reading a compiled program next to the profile of its run.
 const PROGRAM_OF_PROFILE: &str = "The profile next to this file contains its compiled programs.";
 
 fn unknown_reason(path: &str) -> String {
     cache_reason(path).unwrap_or("crossprof does not recognise this file as a profile.").to_owned()
 }
 
-/// The traces of one run, by host.
+/// The traces of each host of one run.
 #[derive(Default)]
 struct RunTraces {
     name: String,
@@ -235,11 +237,11 @@ impl RunTraces {
 
 /// The run and the host that a trace belongs to.
 struct TracePlace {
-    /// Key of the trace's run: folder, or folder and stem.
+    /// Key of the trace's run: the folder, or the folder and the file name without suffixes.
     run: String,
     /// Name of the trace's run.
     name: String,
-    /// Key of the trace's host inside the run.
+    /// Key of the trace's host among the hosts of the run.
     host: String,
 }
 
@@ -266,7 +268,8 @@ impl TracePlace {
 }
 
 /// Returns the folder of the run that a path belongs to: `.../plugins/profile/<run>`, or a folder that is named after
-/// the time of the capture (`2026_01_05_10_00_00`). The latter occurs if the user drops only that folder.
+/// the time of the capture (`2026_01_05_10_00_00`). A path has the second form if the user dropped only the run's
+/// folder.
 pub fn run_folder(path: &str) -> Option<&str> {
     let folders = path.rfind('/').and_then(|end| path.get(..end))?;
     let mut end = 0;
@@ -282,7 +285,8 @@ pub fn run_folder(path: &str) -> Option<&str> {
     None
 }
 
-/// Returns the folder of a path that is named after the time of a capture. Such names sort by time.
+/// Returns the folder in the path that is named after the time of a capture. If these names are sorted as text, they
+/// are sorted by time.
 pub fn capture_time(path: &str) -> Option<&str> {
     path.split('/').rfind(|part| is_capture_time(part))
 }
@@ -297,8 +301,8 @@ fn is_capture_time(name: &str) -> bool {
             .all(|(byte, &want)| if want == b'd' { byte.is_ascii_digit() } else { byte == want })
 }
 
-/// Marks each `perfetto_trace.json.gz` as a copy of another trace in its folder. JAX writes it in addition to
-/// `<host>.trace.json.gz`. A `perfetto_trace.json.gz` without another trace is a run.
+/// Marks each `perfetto_trace.json.gz` as a copy of another trace in the same folder. JAX writes this file in addition
+/// to `<host>.trace.json.gz`. If the folder has no other trace, this file is a run of its own.
 fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, RunTraces>) {
     let traces =
         files.iter().enumerate().filter(|(_, file)| matches!(file.kind, FileKind::XPlane | FileKind::TraceJson));
@@ -336,13 +340,14 @@ fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, 
     groups.retain(|_, group| !group.hosts.is_empty());
 }
 
-/// Maximum number of model configurations from one folder per run. The last configurations are kept. Every run of the
-/// folder lists all of them, so thousands of runs and configurations would give millions of entries.
+/// Maximum number of model configurations that a run uses from one folder. If there are more, the last ones are used.
+/// Every run below a folder lists the configurations of the folder, so thousands of runs and configurations would give
+/// millions of entries.
 const MAX_SIDECARS: usize = 16;
 
-/// Assigns each model configuration to the runs with a file in or below its folder, or to all runs if there are no such
-/// runs. The configuration in the deepest folder takes precedence. Within a folder, `crossprof.json` takes precedence over
-/// `config.json`.
+/// Assigns each model configuration to the runs that have a file in or below the configuration's folder. If there are
+/// no such runs, the configuration applies to all runs. The configuration in the deepest folder takes precedence.
+/// Within a folder, `crossprof.json` takes precedence over `config.json`.
 fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     let mut sidecars: Vec<usize> =
         (0..files.len()).filter(|&i| kind_of(files, i) == Some(FileKind::ModelConfig)).collect();
@@ -372,8 +377,8 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Returns the runs with a file in or below each of these folders. Visits the parent folders of each file only once,
-/// because thousands of runs may have one configuration each.
+/// For each folder, returns the runs that have a file in or below it. The parent folders of each file are visited only
+/// once, because thousands of runs may have one configuration each.
 fn runs_below<'a>(files: &[Candidate<'a>], plan: &Plan, folders: &BTreeSet<&'a str>) -> BTreeMap<&'a str, Vec<usize>> {
     // `..` contains every relative path that does not go up further.
     let upwards: Vec<&str> = folders.iter().copied().filter(|it| is_only_ups(it)).collect();
@@ -405,8 +410,8 @@ fn is_only_ups(folder: &str) -> bool {
     !folder.is_empty() && folder.split('/').all(|part| part == "..")
 }
 
-/// Returns true if `ups`, a folder that consists only of `..`, contains `path`: a relative path that does not go up
-/// further.
+/// Returns true if `ups`, a folder that consists only of `..`, contains `path`. It contains relative paths that do not
+/// go up further.
 fn is_above(ups: &str, path: &str) -> bool {
     let count = |path: &str| path.split('/').take_while(|part| *part == "..").count();
     !path.starts_with('/') && count(path) <= count(ups)
@@ -421,7 +426,7 @@ pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the path without the suffixes of a profile.
+/// Returns the path without the suffixes of profile files.
 fn stem(path: &str) -> &str {
     let path = path.strip_suffix(".gz").unwrap_or(path);
     [".xplane.pb", ".trace.json", ".json", ".pb", ".trace"]
@@ -431,7 +436,7 @@ fn stem(path: &str) -> &str {
         .unwrap_or(path)
 }
 
-/// Returns true if a file has the name of a profile. In this case, users expect to see why it cannot be read.
+/// Returns true if a file is named like a profile. If such a file cannot be read, users expect to see the reason.
 pub fn is_called_profile(path: &str) -> bool {
     [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| path.ends_with(suffix))
 }

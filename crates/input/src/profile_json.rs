@@ -1,4 +1,4 @@
-//! Reads earlier results: the unified profile JSON of crossprof or of the 1.0.0 tools.
+//! Reads results of earlier runs: the unified profile JSON of crossprof or of the 1.0.0 tools.
 //!
 //! Four shapes have the version 1.0.0:
 //!
@@ -12,12 +12,13 @@
 //! All shapes are converted to the current schema. The profile's warnings list everything that was converted, corrected
 //! or skipped. A document with version 1.1.0 is not converted, because crossprof imports its own exports unchanged.
 //!
-//! Sentences (warnings, findings, reasons for missing metrics) are made printable. Names stay unchanged, because the
-//! code that displays them makes them printable. Numbers that are too large for a measurement are read as absent
-//! (`values`).
+//! Sentences (warnings, findings, reasons for missing metrics) are made printable when they are read. Names stay
+//! unchanged, because the code that displays names makes them printable. Numbers that are too large for a measurement
+//! are treated as absent (`values`).
 //!
-//! A document may contain comments and omissions, as in printed documentation (`lenient`). It can also contain several
-//! runs: a list of profiles with any of these shapes, or the results of a benchmark ([`benchmark`]).
+//! A document may contain comments and omissions, like examples in printed documentation (`lenient`). A document can
+//! also contain several runs: a list of profiles with any of these shapes, or the results of a benchmark
+//! ([`benchmark`]).
 
 pub(crate) mod benchmark;
 mod legacy;
@@ -37,13 +38,13 @@ use version::Version;
 /// Maximum size of a document in bytes. A typical profile takes a few hundred kilobytes.
 pub(crate) const MAX_BYTES: usize = 64 << 20;
 
-/// Reason for rejecting a document that is nested too deeply. A profile has only a dozen levels.
+/// Reason for rejecting a document with too many levels of lists and objects. A profile has only a dozen levels.
 const TOO_DEEP: &str = "it is nested too deeply, with more than 127 levels of lists and objects";
 
-/// The runs of one document.
+/// The runs in one document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profiles {
-    /// Runs in the order of the document, at least one.
+    /// Runs in the order in which the document lists them. The list is never empty.
     pub runs: Vec<NamedProfile>,
     /// Warnings about the document, and about entries that are not a run.
     pub warnings: Vec<Warning>,
@@ -52,23 +53,24 @@ pub struct Profiles {
 /// One run of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedProfile {
-    /// Name of the run. If absent, the file's name is used.
+    /// Name of the run. If this name is absent, the file's name is used.
     pub name: Option<String>,
     /// Metrics of the run.
     pub profile: UnifiedProfile,
-    /// Picture of the run's median step as text, if the source is a report with pictures.
+    /// Picture of the run's median step as text, if the document is a report with pictures.
     pub median_step: Option<String>,
-    /// JSON with the trends of a lake, which is parsed on demand. The document describes many captures then, and no run.
+    /// JSON text with the trends of a lake, which is parsed on demand. If there are trends, the document describes many
+    /// captures and no run.
     pub trends: Option<Vec<u8>>,
 }
 
-/// Reads the document in `text`. Its warnings name `path`.
+/// Reads the document in `text`. The returned warnings name `path`.
 ///
 /// # Errors
 ///
 /// Returns [`Error::Malformed`] if the JSON is damaged, if the fields of a 1.1.0 document have wrong types, or if there
-/// is no run. Returns [`Error::Unsupported`] if the major version is not 1. In a list, such a profile only causes a
-/// warning, unless all profiles fail.
+/// is no run. Returns [`Error::Unsupported`] if the major version is not 1. In a list of profiles, a profile with such
+/// an error only causes a warning, unless all profiles fail.
 pub(crate) fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
     let Parsed { document, notes } = parse(text)?;
     let mut profiles = match document {
@@ -83,7 +85,7 @@ pub(crate) fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> 
     Ok(profiles)
 }
 
-/// Reads a list of profiles. A run has the name in its profile's metadata, if any.
+/// Reads a list of profiles. Each run has the name in its profile's metadata, if the metadata contains a name.
 fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
     let mut profiles = Profiles::default();
     let mut first_error = None;
@@ -147,14 +149,14 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
     Ok(profile)
 }
 
-/// A document, and notes about parts of its text that were not JSON.
+/// A parsed document, and notes about parts of its text that were not JSON.
 struct Parsed {
     document: Value,
     notes: Vec<Warning>,
 }
 
 /// Parses the document. Python's `json` writes `NaN` and `Infinity`, which are not JSON, so they become `null`.
-/// Documents in documentation contain comments and omissions ([`lenient`]).
+/// Examples in documentation may contain comments and omissions ([`lenient`]).
 fn parse(text: &[u8]) -> Result<Parsed, Error> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let first = match serde_json::from_slice(text) {

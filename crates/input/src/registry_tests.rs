@@ -1,12 +1,13 @@
-//! Passes every value of the registry through all code that stores it: both decoders, the image of a trace, merging,
-//! and the removal of absurd events. These tests cover new columns and arguments automatically.
+//! Passes every event value in the registry through all code that stores it: both decoders, the image of a trace,
+//! merging, and the removal of absurd events. The tests cover new columns and arguments automatically.
 
 use crate::xplane::writer::{Message, event, message};
 use crate::{ChromeJsonDecoder, XPlaneDecoder};
 use trace::snapshot::{Piece, Reader, Writer};
 use trace::{EventColumn, EventId, EventStat, Holds, NumberArg, TextArg, Trace, TraceBuilder, merge};
 
-/// Name of the event. It is also the name of an event that ends an op, because some values are stored only for such events.
+/// Name of the event in these tests. It is the name of an event that ends an op, because some values are stored only
+/// for such events.
 const NAME: &str = "end: dot.1";
 const NUMBER: i64 = 7;
 
@@ -21,8 +22,8 @@ fn xplane(stat: &[u8], value: Message) -> Trace {
     decoder.finish().unwrap()
 }
 
-/// Builds a JSON event that is an op and has one additional argument. The event before it is weeks away, so the decoder
-/// removes that event.
+/// Builds a JSON event that is an op and has one additional argument. The trace also has an event that is weeks
+/// earlier, which the decoder removes.
 fn json(key: &[u8], value: &str) -> Trace {
     let key = std::str::from_utf8(key).unwrap();
     let event = |name: &str, start: &str, args: &str| {
@@ -37,7 +38,7 @@ fn json(key: &[u8], value: &str) -> Trace {
     trace
 }
 
-/// Transfers the trace between two programs, and then merges it into a run as the second host.
+/// Transfers the trace to another program and back, and then merges it into a run as the second host.
 fn carried(trace: Trace) -> Trace {
     let mut reader = Reader::new();
     for piece in Writer::new(trace, Vec::new()) {
@@ -52,7 +53,7 @@ fn carried(trace: Trace) -> Trace {
     merge(vec![("a".into(), other.build()), ("b".into(), reader.finish().unwrap().0)])
 }
 
-/// Applies `find` to the event in the decoded trace, and in the trace after the transfer.
+/// Applies `find` to the event in the decoded trace and in the transferred trace.
 fn both<T>(trace: Trace, find: impl Fn(&Trace, EventId) -> T) -> [T; 2] {
     [trace.clone(), carried(trace)].map(|trace| {
         let is_it = |id: &EventId| trace.events.get(*id).is_some_and(|event| trace.text(event.name) == NAME);
@@ -108,7 +109,7 @@ fn every_text_is_carried() {
     }
 }
 
-/// The test includes arguments and values that no decoder sets.
+/// This test includes arguments and values that no decoder sets.
 #[test]
 fn every_argument_and_value_comes_back_from_an_image_and_a_merge() {
     let mut b = TraceBuilder::new();

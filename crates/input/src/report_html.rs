@@ -1,5 +1,5 @@
-//! Reads comparison reports. The web page that `crossprof compare --output report.html` writes contains the compared
-//! profiles, so a report can be opened like a profile.
+//! Reads comparison reports. A report is the web page that `crossprof compare --output report.html` writes. The page contains
+//! the compared profiles, so a report can be opened like a profile.
 //!
 //! ```html
 //! <meta name="crossprof-report" content="1">                         near the start: marks the page as a report
@@ -7,23 +7,23 @@
 //! <script type="application/json" id="crossprof-median-steps">[ ... ]</script>    optional: a text or null per profile
 //! ```
 //!
-//! Only these lists are read, and everything else in the page is derived from them. Texts of a report have no `<` and
-//! no `"` (they are escaped), and the lists have no `<`. The first such element is therefore the right one, and it ends
-//! at the first `</script`.
+//! Only the lists of profiles and of pictures are read, and everything else in the page is derived from them. Texts in
+//! a report contain no `<` and no `"`, because they are escaped, and the lists contain no `<`. Therefore, the first
+//! element with the right id is the list, and it ends at the first `</script`.
 
 use memchr::memmem;
 
 use base::{Error, json};
 
-/// Number of bytes at the start of the page that are searched for the marker.
+/// Number of leading bytes of the page that are searched for the marker.
 const HEAD_BYTES: usize = 4096;
-/// Marker of a report.
+/// Text that marks a page as a report.
 const MARK: &[u8] = b"name=\"crossprof-report\"";
-/// End of the start tag before the list.
+/// End of the start tag before the list of profiles.
 const START: &[u8] = b"id=\"crossprof-profiles\">";
-/// End of the start tag before the pictures of the median steps.
+/// End of the start tag before the list of pictures of the median steps.
 const STEPS_START: &[u8] = b"id=\"crossprof-median-steps\">";
-/// Text after the list.
+/// Text after each list.
 const END: &[u8] = b"</script";
 
 /// Returns true if a file that starts with `head` is a report.
@@ -44,8 +44,8 @@ pub(crate) fn profiles(page: &[u8]) -> Result<&[u8], Error> {
     before_end(list).ok_or_else(|| malformed("it ends inside the profiles"))
 }
 
-/// Returns the picture of each profile's median step as text. The list is empty if the report has no pictures or if they
-/// are damaged.
+/// Returns the picture of each profile's median step, as text. The list is empty if the report has no pictures or if
+/// the pictures are damaged.
 pub(crate) fn median_steps(page: &[u8]) -> Vec<Option<String>> {
     let list = behind(page, STEPS_START).and_then(before_end).and_then(|list| std::str::from_utf8(list).ok());
     list.and_then(|list| json::from_str(list).ok()).unwrap_or_default()

@@ -17,8 +17,8 @@
 //! | `HloModule`, `BufferAssignment:`, `HloLiveRange` | text of a compiled program |
 //! | plain text, JSON of a log | log, which may contain an out-of-memory error |
 //!
-//! A byte order mark, spaces and comments before JSON are skipped. Other known kinds are named, so that the error
-//! message can advise the user.
+//! A byte order mark, spaces and comments before JSON are skipped. Other known kinds of files are named, so that the
+//! error message can advise the user.
 
 mod json;
 mod known;
@@ -35,8 +35,8 @@ const DROP_A_PROFILE: &str = "Open the *.xplane.pb or *.trace.json.gz that the p
 /// Number of leading bytes that identify every format except JSON.
 pub(crate) const HEAD_BYTES: usize = 4096;
 
-/// First bytes of the texts that XLA writes about a program: the program, its buffer assignment, and the lifetimes of its
-/// values.
+/// First bytes of the texts that XLA writes about a compiled program: its HLO, its buffer assignment, and the lifetimes
+/// of its values.
 const TEXTS_OF_PROGRAMS: [&[u8]; 4] = [b"HloModule ", b"HloModule,", b"BufferAssignment:", b"HloLiveRange (max"];
 
 /// Kind of a file.
@@ -44,11 +44,11 @@ const TEXTS_OF_PROGRAMS: [&[u8]; 4] = [b"HloModule ", b"HloModule,", b"BufferAss
 pub enum Format {
     /// The file has no bytes.
     Empty,
-    /// Gzip, to be decompressed.
+    /// A gzip file, which must be decompressed.
     Gzip,
-    /// A zip archive, to be unpacked.
+    /// A zip archive, which must be unpacked.
     Zip,
-    /// A tar archive, to be unpacked.
+    /// A tar archive, which must be unpacked.
     Tar,
     /// A Chrome trace.
     TraceJson,
@@ -56,7 +56,7 @@ pub enum Format {
     XSpace,
     /// Earlier results.
     UnifiedProfile,
-    /// Trends of a lake, which `crossprof lake export` wrote.
+    /// Trends of a lake, written by `crossprof lake export`.
     LakeTrends,
     /// A comparison report: a web page that contains profiles.
     Report,
@@ -68,17 +68,17 @@ pub enum Format {
     MemoryProfile,
     /// A compiled program (`xla.HloProto`, `xla.HloModuleProto` or HLO text), or its buffer assignment as text.
     Program,
-    /// Plain text: a log, possibly with XLA's out-of-memory error.
+    /// Plain text: a log that may contain an out-of-memory error of XLA.
     Log,
-    /// A file that profilers and XProf leave next to profiles. The text is the reason for ignoring it.
+    /// A file that profilers and XProf leave next to profiles. The text is the reason for ignoring the file.
     Derived(String),
     /// The file is not a profile.
     Other(Error),
 }
 
-/// Detects the kind of a file from its first bytes. `complete` means that the file has no more bytes. Returns `None` if
-/// more bytes are needed. This is only possible for JSON, whose decisive key may come late, and for fewer than
-/// `HEAD_BYTES` bytes.
+/// Detects the kind of a file from its first bytes. `complete` is true if the file has no more bytes. Returns `None` if
+/// more bytes are needed. More bytes are needed only for JSON, whose decisive key may come late, or if `head` has fewer
+/// than `HEAD_BYTES` bytes.
 pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if head.is_empty() {
         return complete.then_some(Format::Empty);

@@ -1,4 +1,4 @@
-//! Unpacks one file into its members while its bytes arrive: gzip, zip and tar, also nested.
+//! Unpacks one file into its members while its bytes arrive. Supports gzip, zip and tar, also nested.
 //!
 //! ```text
 //!  a.json              -> a.json
@@ -7,8 +7,8 @@
 //!  c.tar.gz            -> c.tar.gz/run/x.xplane.pb
 //! ```
 //!
-//! Containers are recognised by their first bytes. Memory use is limited to a few blocks, independent of the file's
-//! size. The number of members and warnings of a file is also limited.
+//! Containers are recognised by their first bytes. The memory in use is limited to the size of a few blocks, and does
+//! not depend on the file's size. The number of a file's members and warnings is also limited.
 
 mod quota;
 
@@ -20,14 +20,14 @@ use super::gzip::{GzipDecoder, GzipItem, looks_like_gzip};
 use super::inflate::InflateLimit;
 use base::Warning;
 
-/// Number of leading bytes that identify a container: the size of a tar header.
+/// Number of leading bytes that identify a container: 512, the size of a tar header.
 const HEAD_BYTES: usize = 512;
 
-/// Maximum number of nested containers. Deeper containers are passed on without unpacking.
+/// Maximum number of nested containers. Containers at a greater depth are passed on without being unpacked.
 const MAX_DEPTH: u8 = 4;
 
-/// Packed files are processed in blocks of this size, so that the result (and the offset of any damage) does not depend
-/// on the sizes of the chunks.
+/// Packed files are processed in blocks of this size. The result (and the offset of any damage) therefore does not
+/// depend on the sizes of the chunks.
 const STAGE_BYTES: usize = 64 * 1024;
 
 /// Output of an [`Unpacker`]: for each member, `Begin`, its bytes and `End`. Warnings may come at any point.
@@ -35,14 +35,15 @@ const STAGE_BYTES: usize = 64 * 1024;
 pub enum Unpacked<'a> {
     /// A member starts.
     Begin {
-        /// The file's path, without `.gz` if it was decompressed. Inside an archive: `archive.zip/inner/path`.
+        /// The file's path, without `.gz` if it was decompressed. A member of an archive has a path such as
+        /// `archive.zip/inner/path`.
         path: &'a str,
         /// Size of the member in bytes, if it is known before the content.
         size: Option<u64>,
     },
     /// The member's next bytes.
     Data(&'a [u8]),
-    /// The member is complete, or the rest of it is unreadable.
+    /// The member is complete, or its remaining bytes are unreadable.
     End,
     /// A problem with the compression or the archive.
     Warning(Warning),
@@ -60,7 +61,7 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    /// Creates an unpacker of the file at `path`. The paths of members start with it.
+    /// Creates an unpacker of the file at `path`. The paths of the file's members start with `path`.
     pub fn new(path: &str) -> Unpacker {
         Unpacker {
             layer: Layer::new(path, path, None, 0),
@@ -94,7 +95,7 @@ impl Unpacker {
         }
     }
 
-    /// Returns true once it is clear that the file is not packed. Further bytes are then passed on unchanged.
+    /// Returns true once it is clear that the file is not packed. From then on, bytes are passed on unchanged.
     pub fn is_plain(&self) -> bool {
         self.layer.is_plain() && self.stage.is_empty()
     }
@@ -112,12 +113,12 @@ impl Unpacker {
     }
 }
 
-/// One file or member. If its head shows that it is packed, it is unpacked.
+/// A file or a member. A layer is unpacked if its head shows that it is packed.
 #[derive(Debug)]
 struct Layer {
-    /// Start of the paths of an archive's members.
+    /// Start of the members' paths, if this is an archive.
     archive_path: String,
-    /// Path of the member if it is not packed.
+    /// Path of the file or member, if it is not packed.
     path: String,
     size: Option<u64>,
     depth: u8,
@@ -126,7 +127,7 @@ struct Layer {
 
 #[derive(Debug)]
 enum UnpackState {
-    /// Too few bytes to decide.
+    /// The head has too few bytes to detect the format.
     Head(Vec<u8>),
     Plain,
     Gzip {
@@ -211,7 +212,7 @@ impl Layer {
         }
     }
 
-    /// Detects the format of the head, and continues with it.
+    /// Detects the file's format from its head, and continues in that format.
     fn open(&mut self, limit: &InflateLimit, sink: &mut Sink<'_>) {
         let UnpackState::Head(head) = std::mem::replace(&mut self.state, UnpackState::Plain) else { return };
         if self.depth < MAX_DEPTH && looks_like_gzip(&head) {
@@ -230,7 +231,7 @@ impl Layer {
     }
 }
 
-/// Turns an archive's entries into layers.
+/// Turns the entries of an archive into layers.
 struct Entries<'a> {
     path: &'a str,
     depth: u8,

@@ -18,9 +18,9 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "above_peak", title: "Ops exceed the device's peak FLOP rate", ..Rule::checked_by(check) };
 
-/// Share of the peak above which the excess cannot come from an inaccurate clock.
+/// Above this percentage of the peak rate, an inaccurate clock cannot be the cause.
 const PEAK_PERCENT: f64 = 110.0;
-/// Minimum share of these ops in the op time for the rule to fire.
+/// The rule fires if ops above the peak rate take at least this percentage of the op time.
 const TIME_PERCENT: f64 = 1.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,10 +1,10 @@
-//! Activations fill the memory: values that the forward pass keeps for the backward pass.
+//! Activations, the values that the forward pass keeps for the backward pass, fill the memory.
 //!
-//! `activation_percent` is the share of the largest program's peak in activations: values of the forward pass that are
-//! alive at the peak and that the backward pass frees. Severity: note from 50 % (ours: more than everything else
-//! together) with at least 1 MiB, warning if the memory is also nearly full (see `near_memory_limit`). Confidence:
-//! high. The message names the scopes that keep the most bytes. Remedy: put `jax.checkpoint` around the largest scopes,
-//! or use smaller batches. The rule is skipped if the file contains no program with its buffers.
+//! `activation_percent` is the share of the largest program's peak memory that activations take: values of the forward
+//! pass that are alive at the peak and that the backward pass frees. Severity: note from 50 % (ours: more than
+//! everything else together) with at least 1 MiB, warning if the memory is also nearly full (see `near_memory_limit`).
+//! Confidence: high. The message names the scopes that keep the most bytes. Remedy: put `jax.checkpoint` around the
+//! largest scopes, or use smaller batches. The rule is skipped if the file contains no program with its buffers.
 
 use super::draft::Draft;
 use super::limits::NEARLY_FULL_PERCENT;
@@ -19,7 +19,7 @@ use trace::Framework;
 pub(super) static RULE: Rule =
     Rule { id: "activations_dominate", title: "Activations fill the memory", ..Rule::checked_by(check) };
 
-/// Minimum share of the peak at which activations dominate: they take more than everything else together.
+/// Activations dominate from this share of the peak: they then take more than everything else together.
 const PERCENT: f64 = 50.0;
 /// Number of scopes that the message names.
 const NAMED: usize = 3;

@@ -78,12 +78,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              earlier saves at most the time during which only one direction of the link is in use."
         }
         (false, true) => {
-            "Overlap the copies with more computation: use larger tiles or batches, and prefetch fewer arrays into on-chip \
-             memory. The timeline shows the ops that produce and use each copy next to it."
+            "Overlap the copies with more computation: use larger tiles or batches, and prefetch fewer arrays into \
+             on-chip memory. The timeline shows each copy next to the ops that produce and use its data."
         }
         (false, false) => {
-            "Move fewer bytes: keep arrays where they are used, shard them over more devices, or store them in a smaller type \
-             (bfloat16 for float32). The timeline shows the ops that produce and use each copy next to it."
+            "Move fewer bytes: keep arrays where they are used, shard them over more devices, or store them in a \
+             smaller type (bfloat16 for float32). The timeline shows each copy next to the ops that produce and use \
+             its data."
         }
     };
     Draft::new(
@@ -102,8 +103,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Describes the offloaded arguments that every device holds in full, as sentences that start with a space. Empty if there are
-/// none.
+/// Describes the offloaded arguments that every device holds in full, as sentences that start with a space. Empty if
+/// there are no such arguments.
 fn replicated(numbers: &Numbers<'_>) -> String {
     let programs = numbers.context.analysis.memory.programs.iter().map(|program| &program.replicated);
     let most = programs.max_by_key(|it| it.offloaded_bytes).filter(|it| it.offloaded_bytes >= LEAST_BYTES);
@@ -117,7 +118,8 @@ fn replicated(numbers: &Numbers<'_>) -> String {
     })
 }
 
-/// Returns the bytes that copies move per microsecond of waiting. `None` if the profile lacks the bytes of any `copy-done`.
+/// Returns the bytes that copies move per microsecond of waiting. `None` if the bytes of at least one `copy-done` op
+/// are unknown.
 fn bytes_per_wait_us(numbers: &Numbers<'_>) -> Option<f64> {
     let ops = &numbers.context.analysis.ops;
     let waits = || ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == COPY_DONE);
@@ -171,7 +173,7 @@ mod tests {
         assert!(finding(trace, &RULE).message.contains("host memory"));
     }
 
-    /// In each step of 1,000 us, the device waits 500 us for a copy of 1 GiB, and computes for `compute` us of the rest.
+    /// In each step of 1,000 us, the device waits for a copy of 1 GiB for 500 us, and then computes for `compute` us.
     #[test]
     fn copies_that_no_computation_can_hide_must_move_less() {
         let trace = |compute: i64| {

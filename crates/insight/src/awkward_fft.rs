@@ -2,10 +2,10 @@
 //!
 //! FFT libraries are fast for lengths that are products of small primes. For a length with a larger prime factor they
 //! compute a convolution instead (Bluestein's algorithm), with transforms of at least twice the length. The rule looks
-//! at the `fft` op in the compiled program. A prime factor above 127 is large: cuFFT has kernels for factors up to 127.
-//! Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if these ops take
-//! less than 10 % of the window. Confidence: high. Remedy: pad the transform to the next fast length. The rule is
-//! skipped if the compiled program is missing.
+//! at the `fft` op in the compiled program. A prime factor above 127 is treated as large, because cuFFT has kernels for
+//! factors up to 127. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note
+//! if these ops take less than 10 % of the window. Confidence: high. Remedy: pad the transform to the next fast length.
+//! The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -72,7 +72,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Returns the length of an op's Fourier transform that has the largest prime factor, if this factor is large.
+/// Among the dimensions of an op's Fourier transform, returns the one with the largest prime factor, if this factor is
+/// large.
 fn awkward_length(numbers: &Numbers<'_>, op: &Op) -> Option<u64> {
     let (_, instruction) = numbers.instruction(op).filter(|(_, instruction)| instruction.is("fft"))?;
     let lengths = instruction.attributes().fft_length.iter().filter_map(|&length| u64::try_from(length).ok());

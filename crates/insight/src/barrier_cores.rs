@@ -26,7 +26,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Cores wait at barriers for {} of {} ({}), until all cores have started the same program.",
+        "Cores wait at barriers, until all cores have started the same program, for {} of {} ({}).",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share)

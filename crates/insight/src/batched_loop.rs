@@ -29,8 +29,8 @@ pub(super) static RULE: Rule = Rule {
 const FEWEST_LANES: f64 = 8.0;
 /// Minimum number of iterations.
 const FEWEST_ITERATIONS: u64 = 10;
-/// Minimum share of the loop and its body in the op time for the rule to fire (twice the JAX guide's limit for
-/// overheads).
+/// The rule fires if the loop with its body takes at least this percentage of the op time (twice the JAX guide's limit
+/// for overheads).
 const LEAST_PERCENT: f64 = 20.0;
 
 /// A loop whose condition reduces predicates.
@@ -41,7 +41,7 @@ struct Loop<'a> {
     lanes: f64,
     /// Self time of the loop, its body and its condition.
     time: Ps,
-    /// Number of iterations per run. `None` if no op shows it.
+    /// Number of iterations per run. `None` if no op shows the number.
     iterations: Option<u64>,
 }
 
@@ -132,7 +132,8 @@ fn measure<'a>(
     }
 }
 
-/// Returns the number of predicates that a condition reduces to one. `None` if it reduces none, or too few.
+/// Returns the number of predicates that a condition reduces to one. `None` if the condition reduces no predicates, or
+/// too few.
 fn lanes(module: &Module, condition: &Computation) -> Option<f64> {
     let mut most = 0.0_f64;
     each_inside(module, Some(condition), 0, &mut |it| {
@@ -172,7 +173,7 @@ mod tests {
     use report::FindingSeverity::Warning;
     use trace::Trace;
 
-    /// Builds steps of 1000 us with a loop of `iterations` over `lanes` that takes `time`.
+    /// Builds steps of 1000 us in which a loop over `lanes` runs `iterations` times and takes `time`.
     fn steps(lanes: &'static str, iterations: i64, time: i64) -> Trace {
         let mut is_first = true;
         tpu_steps(12, move |b, at| {

@@ -2,17 +2,17 @@
 //!
 //! Matrix products, convolutions and attention with float32 operands take at least 10 % of the op time (ours) on a
 //! device with bfloat16 matrix units: TPUs, NVIDIA from compute capability 8.0, AMD from gfx908. Data types come from
-//! the HLO, else from the kernels' names. Products in TF32 count too, because their operands are float32. Severity:
-//! warning. Confidence: medium, because the model may need the precision. On TPUs, the confidence is low, because by
-//! default they multiply float32 in one bfloat16 pass. Remedy: use bfloat16 activations. The rule is skipped if the
-//! device or the data types are unknown.
+//! the HLO or, without HLO, from the kernels' names. Products in TF32 are included, because their operands are float32.
+//! Severity: warning. Confidence: medium, because the model may need the precision. On TPUs, the confidence is low,
+//! because TPUs multiply float32 in one bfloat16 pass by default. Remedy: use bfloat16 activations. The rule is skipped
+//! if the device or the data types are unknown.
 //!
 //! Some products request a slower precision than the default. If such products take at least 10 % of the op time
 //! (ours), the finding names their precision. Precision `HIGHEST` (`jax_default_matmul_precision` = `float32`) keeps
-//! float32 products off the tensor cores of NVIDIA's GPUs. The tensor cores would compute them as TF32. A TPU needs 3
-//! bfloat16 passes for `HIGH` and 6 for `HIGHEST`. The precision comes from the HLO, and is known for dots,
-//! convolutions, fusions that contain them, and cuBLAS calls. The remedy then starts with the setting that allows the
-//! faster arithmetic.
+//! float32 products off the tensor cores of NVIDIA's GPUs. Otherwise the tensor cores would compute these products as
+//! TF32. A TPU needs 3 bfloat16 passes for `HIGH` and 6 for `HIGHEST`. The precision comes from the HLO, and is known
+//! for dots, convolutions, fusions that contain them, and cuBLAS calls. The remedy then starts with the setting that
+//! allows the faster arithmetic.
 
 use super::draft::Draft;
 use super::limits::OVERHEAD_PERCENT;
@@ -73,7 +73,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns a text that selects the rows of a kernel: its name up to its types.
+/// Returns the filter that selects a kernel's rows: the kernel's name up to the first character that is not part of an
+/// identifier.
 fn filter(name: &str) -> &str {
     let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '-')).unwrap_or(name.len());
     name.get(..end).unwrap_or_default()
@@ -82,9 +83,9 @@ fn filter(name: &str) -> &str {
 /// Float32 matrix products that request a slower precision than the default.
 struct AtPrecision<'a> {
     largest: &'a Op,
-    /// Arithmetic of the largest op.
+    /// Arithmetic that the largest of these products requests.
     slower: Slower,
-    /// Share of the op time, percent.
+    /// Percentage of the op time that these products take.
     percent: f64,
 }
 

@@ -9,15 +9,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::numbers::{Numbers, shown};
-use base::format;
+use base::{format, sort};
 use hlo::Module;
 use metrics::Argument;
 
-/// Maximum number of arguments that a sentence names, and of shapes for each argument.
+/// Maximum number of arguments that a sentence names, and of shapes that it lists for each argument.
 const MOST_NAMED: usize = 3;
 
-/// Returns the arguments of a module's programs on the first host that has any, because each host compiles its own copy
-/// of a program.
+/// Returns the arguments of a module's programs on the first host that has such programs, because each host compiles
+/// its own copy of a program.
 fn programs<'a>(numbers: &Numbers<'a>, module: &str) -> Vec<Vec<&'a Argument>> {
     by_id(numbers, module).into_values().collect()
 }
@@ -60,8 +60,8 @@ fn results(numbers: &Numbers<'_>, module: &str) -> Vec<String> {
     shapes
 }
 
-/// Returns what differs between the programs of a module, as a sentence that starts with a space. Empty if the capture does not
-/// contain two of its programs.
+/// Returns what differs between the programs of a module, as a sentence that starts with a space. Empty if the capture
+/// does not contain two programs of the module.
 pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     let programs = programs(numbers, module);
     if programs.len() < 2 {
@@ -91,10 +91,11 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
         if let Some((outer, function)) = local_function(numbers, module) {
             return format!(
                 "{subject} take arguments of the same shapes and data types. The function {} is defined inside {}: if each call \
-                 of {} defines it again and calls jit on it, JAX compiles it again.",
+                 of {} defines it again and calls jit on it, JAX compiles it again.{}",
                 shown(&function),
                 shown(&outer),
-                shown(&outer)
+                shown(&outer),
+                constant_arrays(numbers, module)
             );
         }
         return format!(
@@ -111,6 +112,27 @@ pub(super) fn sentence(numbers: &Numbers<'_>, module: &str) -> String {
     format!("{subject} differ in {}.{more}", first.join("; in "))
 }
 
+/// Lists the largest constant arrays of a module's programs, as a sentence that starts with a space. Empty if the programs
+/// contain none.
+fn constant_arrays(numbers: &Numbers<'_>, module: &str) -> String {
+    let programs = by_id(numbers, module).into_keys().filter_map(|id| numbers.module(id));
+    let constants = programs.flat_map(Module::instructions).filter(|it| it.is("constant"));
+    let mut arrays: Vec<(f64, String)> = constants
+        .filter_map(|it| it.shape.array().map(|array| (array.elements(), shown(&it.shape.text(false)))))
+        .filter(|(elements, _)| *elements > 1.0)
+        .collect();
+    sort::sort_by(&mut arrays, |a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    arrays.dedup();
+    let named: Vec<String> = arrays.into_iter().take(MOST_NAMED).map(|(_, shape)| shape).collect();
+    match named.as_slice() {
+        [] => String::new(),
+        named => format!(
+            " The programs contain constant arrays ({}). If the function closes over arrays, pass them as arguments.",
+            named.join(", ")
+        ),
+    }
+}
+
 /// Returns the function that the programs of a module were compiled from, and the function that defines it. `None` if the
 /// function is not defined inside another one.
 fn local_function(numbers: &Numbers<'_>, module: &str) -> Option<(String, String)> {
@@ -121,7 +143,7 @@ fn local_function(numbers: &Numbers<'_>, module: &str) -> Option<(String, String
 }
 
 /// Lists the values of a constant if the programs of a module differ only in that constant: `-0.001, -0.0009 and 6 more`.
-/// `None` if they differ in anything else, or if the file contains no difference.
+/// `None` if the programs differ in anything else, or if the file shows no difference.
 fn constants(numbers: &Numbers<'_>, module: &str) -> Option<String> {
     let modules: Vec<&Module> = by_id(numbers, module).into_keys().filter_map(|id| numbers.module(id)).collect();
     let (first, others) = modules.split_first()?;

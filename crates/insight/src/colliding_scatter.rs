@@ -9,10 +9,10 @@
 //! ```
 //!
 //! The rule considers scatters that add at least 16 rows to each row of their result on average, and at least a million
-//! elements (both limits are ours: smaller scatters cost little). The cost is the time of their ops. Severity: warning
-//! from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: medium, because indices may be
-//! spread evenly. Remedy: replace the scatter by a product with one-hot rows, or sum sorted segments. The rule is
-//! skipped if the compiled program is missing.
+//! elements (both limits are ours: smaller scatters cost little). The cost is the time of the ops that contain such
+//! scatters. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: medium,
+//! because indices may be spread evenly. Remedy: replace the scatter by a product with one-hot rows, or sum sorted
+//! segments. The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -85,7 +85,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the scatter of an op, or of its fusion, if its rows collide.
+/// Returns the scatter that an op runs, alone or in a fusion, if the rows of this scatter collide.
 fn scatter<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Scatter<'a>> {
     let (module, instruction) = numbers.instruction(op)?;
     let scatter = of_instruction(module, instruction)?;
@@ -95,7 +95,7 @@ fn scatter<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Scatter<'a>> {
     (collides && adds(module, scatter)).then_some(found)
 }
 
-/// Returns the scatter that an instruction is or that its fusion contains.
+/// Returns the instruction itself if it is a scatter, or the scatter that its fusion contains.
 pub(super) fn of_instruction<'a>(module: &'a Module, instruction: &'a Instruction) -> Option<&'a Instruction> {
     if instruction.is("scatter") {
         return Some(instruction);
@@ -104,7 +104,7 @@ pub(super) fn of_instruction<'a>(module: &'a Module, instruction: &'a Instructio
     module.instructions_of(fused).iter().find(|it| it.is("scatter"))
 }
 
-/// Returns true if a scatter adds its updates. Returns false if it overwrites values.
+/// Returns true if a scatter adds its updates, false if it overwrites values.
 fn adds(module: &Module, scatter: &Instruction) -> bool {
     let combiner = module.called(scatter, 0).map_or(&[][..], |it| module.instructions_of(it));
     combiner.iter().any(|it| it.is("add"))

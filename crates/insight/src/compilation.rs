@@ -1,8 +1,8 @@
 //! Devices wait while the host compiles programs.
 //!
-//! `compile_percent` is the share of the window during which devices are idle for this reason. Severity: warning from 10 %,
-//! critical from 50 % (the pattern comes from the checklist, the limits from the JAX guide's limits for overheads). Confidence:
-//! high. Remedy: warm up before the capture, or use a persistent compilation cache.
+//! `compile_percent` is the share of the window during which devices are idle because the host compiles. Severity: warning from
+//! 10 %, critical from 50 % (the pattern comes from the checklist, the limits from the JAX guide's limits for overheads).
+//! Confidence: high. Remedy: warm up before the capture, or use a persistent compilation cache.
 
 use super::draft::Draft;
 use super::gap;

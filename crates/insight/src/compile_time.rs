@@ -1,8 +1,8 @@
 //! Compilation takes several seconds of the capture.
 //!
 //! The measure is the union of all compile spans in the capture. Severity: note from 2 s, warning from 10 s (JAX
-//! guide). Confidence: high. Remedy: a compilation cache, or `jax.lax.scan` over layers. The rule is skipped if the
-//! capture contains no compilation. It is not reported for PyTorch, whose traces never contain compilations.
+//! guide). Confidence: high. Remedy: use a compilation cache, or `jax.lax.scan` over layers. The rule is skipped if the
+//! capture contains no compilation. The rule is not reported for PyTorch, whose traces never contain compilations.
 
 use super::draft::{Draft, lacks};
 use super::limits::COMPILE_US;

@@ -1,8 +1,8 @@
 //! The arithmetic units limit the run.
 //!
 //! In the devices' windows, all ops together (including recomputed ones) reach more than 70 % of the peak FLOP rate but
-//! use less than 50 % of the main memory's bandwidth (XProf). The devices are then near their limit. Severity: note.
-//! Confidence: medium. The rule is skipped if peaks or costs are unknown.
+//! use less than 50 % of the main memory's bandwidth (XProf). Devices that reach this rate work near their limit.
+//! Severity: note. Confidence: medium. The rule is skipped if peaks or costs are unknown.
 
 use super::draft::Draft;
 use super::limits::{UNDERUTILIZED_PERCENT, UTILIZED_PERCENT};

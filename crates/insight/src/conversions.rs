@@ -1,4 +1,4 @@
-//! Ops that read an array only to convert it to a narrower type, and the origin of the arrays.
+//! Ops that read arrays only to convert them to a narrower type, and the instructions that produce these arrays.
 //!
 //! Two rules share this code: one about arguments that a program converts in each run, and one about arrays that a loop
 //! converts in each iteration.
@@ -12,13 +12,13 @@ use hlo::{Computation, ComputationIndex, DataType, Instruction, Module};
 use metrics::Op;
 use metrics::roofline::Level;
 
-/// Minimum number of bytes of a converted array. We chose this limit because scales and biases cost nothing, and the
-/// inputs of most programs are smaller.
+/// Minimum number of bytes of a converted array. We chose this limit because converting scales and biases costs
+/// nothing, and the inputs of most programs are smaller.
 pub(super) const LEAST_CONVERTED_BYTES: f64 = (1 << 20) as f64;
 /// Maximum number of instructions or call levels that are read for one value. Longer paths are not worth a search.
 const MOST_STEPS: usize = 100;
-/// Maximum number of instructions of a fusion that is examined. A larger fusion does more than convert, and each
-/// operand takes a search.
+/// Maximum number of instructions of a fusion that is examined. A larger fusion does more than convert, and each of its
+/// operands would need a search.
 const MOST_FUSED: usize = 2000;
 /// Ops that change the shape of an array or copy it, but do not change its values.
 const PASSES_ON: [&str; 4] = ["bitcast", "copy", "reshape", "transpose"];
@@ -29,11 +29,11 @@ pub(super) struct Conversion<'a> {
     pub op: &'a Op,
     /// The instruction of the op.
     pub instruction: &'a Instruction,
-    /// The instruction that produces the array, outside all loops that leave it unchanged.
+    /// The instruction that produces the array, outside all loops that leave the array unchanged.
     pub origin: &'a Instruction,
     /// True if the op is in a loop that leaves the array unchanged.
     pub is_invariant: bool,
-    /// Types before and after.
+    /// Types before and after the conversion.
     pub types: (DataType, DataType),
     /// Bytes that one execution reads.
     pub read_bytes: f64,
@@ -81,8 +81,8 @@ pub(super) fn conversions<'a>(numbers: &Numbers<'a>, program: i64, module: &'a M
     found
 }
 
-/// Returns how often a program ran on a device. Counts the runs of the entry computation's ops: ops in loops run more
-/// often, and ops in branches less often, but most ops run once.
+/// Returns how often a program ran on a device: the most frequent number of executions among the ops of the entry
+/// computation. Ops in loops run more often than the program, and ops in branches less often, but most ops run once.
 pub(super) fn runs(numbers: &Numbers<'_>, program: i64, module: &Module) -> u64 {
     let ops = &numbers.context.analysis.ops;
     let is_entry = |op: &&Op| {
@@ -112,10 +112,10 @@ pub(super) fn type_name(data_type: DataType) -> &'static str {
     }
 }
 
-/// Returns the time that an op would save. An op that only converts saves its whole time. Any other op saves the time
-/// of the bytes that it no longer reads. The estimate is the op's time multiplied by the share of its bytes that it no
-/// longer reads. It is at most the time to read the saved bytes at the peak bandwidth, because an op may be bound by
-/// compute.
+/// Returns the time that an op would save if its array had the narrower type. An op that only converts saves its whole
+/// time. Any other op saves the time of the bytes that it no longer reads. The estimate is the op's time multiplied by
+/// the share of its bytes that it no longer reads. The estimate is at most the time to read the saved bytes at the peak
+/// bandwidth, because an op may be bound by compute.
 fn avoidable(module: &Module, (op, instruction): (&Op, &Instruction), saved_bytes: f64, peak: Option<f64>) -> Ps {
     if only_converts(module, instruction) {
         return op.self_time;
@@ -182,7 +182,7 @@ fn parameter<'a>(module: &'a Module, computation: &'a Computation, number: usize
     module.instructions_of(computation).iter().find(is_it)
 }
 
-/// Returns how a value is converted. `None` if anything else reads it.
+/// Returns how a value is converted. `None` if the value is also read without a conversion.
 fn converted(module: &Module, value: &Instruction, depth: usize) -> Option<Read> {
     if depth > MOST_STEPS {
         return None;
@@ -209,7 +209,6 @@ fn converted(module: &Module, value: &Instruction, depth: usize) -> Option<Read>
     found
 }
 
-/// The loops of a program.
 pub(super) struct Loops<'a> {
     module: &'a Module,
     by_body: BTreeMap<ComputationIndex, &'a Instruction>,
@@ -261,12 +260,12 @@ impl<'a> Loops<'a> {
     }
 }
 
-/// Returns the index that a `get-tuple-element` takes.
+/// Returns the tuple index that a `get-tuple-element` reads.
 pub(super) fn element_index(element: &Instruction) -> Option<usize> {
     usize::try_from(element.attributes().tuple_index).ok().filter(|_| element.is("get-tuple-element"))
 }
 
-/// Returns true if the body of a loop passes on an element of the state.
+/// Returns true if the body of a loop leaves an element of the loop's state unchanged.
 pub(super) fn is_unchanged(module: &Module, of_loop: &Instruction, index: usize) -> bool {
     let Some(root) = module.called(of_loop, 0).and_then(|body| module.root(body)).filter(|it| it.is("tuple")) else {
         return false;

@@ -1,13 +1,14 @@
 //! A loop converts the same arrays again in each iteration.
 //!
 //! Ops in the body of a `while` instruction read whole arrays only to convert them to a narrower type, although the
-//! loop leaves these arrays unchanged. Each array has at least 1 MiB (ours: smaller ones cost nothing). Examples are
-//! the weights of a model in a loop over micro-batches or over the tokens to generate. Converting them before the loop
-//! is enough. The cost of an op that only converts is its whole time. The cost of any other op is the time that it
-//! would save by reading narrower arrays. The first iteration is excluded. Severity: note from 5 % of the op time
-//! (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads). Confidence: high. Remedy: convert
-//! the arrays before the loop. If a program without gradients converts its arguments in a loop,
-//! [converted_weights](#converted_weights) reports them. The rule is skipped if the compiled program is missing.
+//! loop leaves these arrays unchanged. Each array has at least 1 MiB (ours: smaller arrays cost nothing). Examples are
+//! the weights of a model in a loop over micro-batches or over the tokens to generate. It would be enough to convert
+//! such arrays once, before the loop. The cost of an op that only converts is its whole time. The cost of any other op
+//! is the time that it would save by reading narrower arrays. The cost excludes the first iteration. Severity: note
+//! from 5 % of the op time (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads).
+//! Confidence: high. Remedy: convert the arrays before the loop. If a program without gradients converts its arguments
+//! in a loop, [converted_weights](#converted_weights) reports them. The rule is skipped if the compiled program is
+//! missing.
 
 use std::collections::BTreeSet;
 
@@ -121,8 +122,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, with a loop of 10 iterations that each convert the weights in `time` us. `changed` names the
-    /// value that each iteration returns as the new weights.
+    /// Builds steps of 1000 us with a loop of 10 iterations. Each iteration converts the weights in `time` us.
+    /// `changed` names the value that each iteration returns as the new weights.
     fn steps(time: i64, shape: &'static str, changed: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

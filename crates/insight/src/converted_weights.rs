@@ -2,17 +2,17 @@
 //!
 //! In a run that does not train, ops read arguments in a wider floating-point type (float32) only to convert them to a narrower
 //! one (bfloat16). Weights keep their values, so one conversion before the first run is enough. An argument is treated as a
-//! weight if it has at least 1 MiB and if the program returns neither it nor its new value (caches and other states change). At
-//! least three arguments of the program must meet these conditions (all limits are ours: the inputs of a model are one or two
-//! arrays). The program must run at least twice.
+//! weight if it has at least 1 MiB and if the program returns neither the argument nor a new value of it (caches and other
+//! state change). At least three arguments of the program must meet these conditions (all limits are ours: the inputs of a
+//! model are one or two arrays). The program must run at least twice.
 //!
 //! The cost of an op that only converts is its whole time. The cost of any other op is the time that it would save by
-//! reading narrower weights. The estimate is the op's time multiplied by the share of its bytes that it would save. It
-//! is at most the time to read the saved bytes at the peak bandwidth. Severity: warning from 10 % of the op time (JAX
-//! guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window. Confidence: medium,
-//! because the capture does not show that the arguments of all runs are the same. Remedy: convert the weights once. The
-//! rule is skipped if the compiled program is missing. It is not reported for a run that trains, because the optimizer
-//! updates the wider weights in each step.
+//! reading narrower weights. The estimate is the op's time multiplied by the share of its bytes that it would save. The
+//! estimate is at most the time to read the saved bytes at the peak bandwidth. Severity: warning from 10 % of the op
+//! time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window. Confidence:
+//! medium, because the capture does not show whether all runs receive the same arguments. Remedy: convert the weights
+//! once. The rule is skipped if the compiled program is missing. The rule is not reported for a run that trains,
+//! because the optimizer updates the wider weights in each step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,6 @@ const FEWEST_ARGUMENTS: usize = 3;
 /// convert the weights.
 const FEWEST_RUNS: u64 = 2;
 
-/// Conversions of one program.
 struct Converted<'a> {
     conversions: Vec<Conversion<'a>>,
     arguments: usize,
@@ -118,7 +117,7 @@ fn remedy(framework: Framework, wide: &str, narrow: &str) -> String {
     )
 }
 
-/// Returns the time of the ops. An op that converts several arguments is counted once.
+/// Returns the time of the ops that convert. An op that converts several arguments is counted once.
 fn time_of_ops(conversions: &[Conversion<'_>]) -> Ps {
     let ops: BTreeMap<&str, &Op> = conversions.iter().map(|it| (it.instruction.name.as_str(), it.op)).collect();
     ops.values().map(|op| op.self_time).sum()
@@ -151,8 +150,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us. In each step, `weights` ops take `time` us together. Each of them converts one weight of this
-    /// shape.
+    /// Builds steps of 1000 us. In each step, `weights` ops take `time` us together. Each of these ops converts one
+    /// weight of the shape `shape`.
     fn steps(weights: usize, shape: &'static str, time: i64, path: &'static str) -> Trace {
         const NAMES: [(&str, &str); 3] = [("w.1", "convert.1"), ("w.2", "convert.2"), ("w.3", "convert.3")];
         tpu_steps(12, move |b, at| {
@@ -203,7 +202,8 @@ mod tests {
         fine(steps(3, "s32[1024,256]", 300, FORWARD), &RULE);
     }
 
-    /// Builds steps of 1000 us: three products that convert their weights take 900 us, and may also add the wider weights.
+    /// Builds steps of 1000 us: three products that convert their weights take 900 us. With `also_reads`, they also add
+    /// the wider weights.
     fn fused(also_reads: bool) -> Trace {
         let products = [("f.1", "w.1", "p.1"), ("f.2", "w.2", "p.2"), ("f.3", "w.3", "p.3")];
         tpu_steps(12, move |b, at| {

@@ -44,7 +44,7 @@ fn copied(expression: &str) -> Option<Copied<'_>> {
     (result.trim() == shape.trim()).then_some(Copied { shape: shape.trim(), name })
 }
 
-/// Returns true if an op is a copy that changes no layout.
+/// Returns true if an op is a copy that does not change the layout.
 pub(super) fn is_plain_copy(numbers: &Numbers<'_>, op: &Op) -> bool {
     copied(numbers.context.analysis.ops.text(numbers.trace, op.expression)).is_some()
 }

@@ -5,7 +5,7 @@ use super::numbers::Numbers;
 use super::{Needs, Rule, Verdict};
 use base::{Cut, cut};
 
-/// Checks a rule. Returns `NotChecked` with the reason if the capture lacks what the rule needs.
+/// Checks a rule. Returns `NotChecked` with the reason if the capture lacks events that the rule needs.
 pub(super) fn checked(numbers: &Numbers<'_>, rule: &Rule) -> Verdict {
     let verdict = (rule.check)(numbers);
     if !matches!(verdict, Verdict::Fires(_) | Verdict::Fine) {
@@ -17,7 +17,7 @@ pub(super) fn checked(numbers: &Numbers<'_>, rule: &Rule) -> Verdict {
     }
 }
 
-/// Returns the reason why a rule cannot be checked after a cut. `None` if it can.
+/// Returns the reason why a rule cannot be checked in a cut capture. `None` if the rule can be checked.
 fn lacking(needs: Needs, cut: Cut) -> Option<&'static str> {
     match cut {
         Cut::Earliest => (needs == Needs::Whole).then_some(

@@ -1,7 +1,7 @@
 //! The program that wrote the file kept only the earliest events.
 //!
-//! The file contains exactly 1,000,000 or 5,000,000 complete events. XLA's JSON exporter has these limits, and keeps
-//! the earliest events. Severity: critical. Confidence: high. Remedy: open the xplane of the same run.
+//! The file contains exactly 1,000,000 or 5,000,000 complete events. XLA's JSON exporter stops at these limits, and
+//! keeps the earliest events. Severity: critical. Confidence: high. Remedy: open the xplane of the same run.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -9,7 +9,8 @@ use super::{Rule, Verdict};
 use base::{WarningCode, format};
 use report::{Confidence, FindingSeverity, View};
 
-/// The decoder detects the cut and warns: exactly 1,000,000 or 5,000,000 complete events, the limits of XLA's JSON exporter.
+/// The decoder detects the cut from the number of complete events: exactly 1,000,000 or 5,000,000, the limits of XLA's
+/// JSON exporter.
 pub(super) static RULE: Rule = Rule { id: "cut_capture", title: "The capture was cut", ..Rule::checked_by(check) };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -18,8 +19,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let count = warning.count.unwrap_or(numbers.trace.complete_events);
     let message = format!(
-        "The file contains exactly {} events, the limit of the program that wrote it, so it covers only the earliest part of the \
-         capture. Later steps are missing, and the last ones may lack events of some devices.",
+        "The file contains exactly {} events, the limit of the program that wrote it, so it covers only the earliest \
+         part of the capture. Later steps are missing, and the last steps in the file may lack events of some \
+         devices.",
         format::count(count)
     );
     Draft::new(FindingSeverity::Critical, Confidence::High, "The file contains only the earliest part of the capture", message)

@@ -1,13 +1,13 @@
 //! Devices wait for the input pipeline.
 //!
-//! Meanwhile, the host is in tf.data, Grain, DataLoader, or an annotated range. `input_bound_percent` is the share of
-//! the window during which devices wait for the pipeline ([metrics.md](metrics.md), parts of a step). Severity: warning
-//! from 10 % (XProf, input-bound), critical from 40 % (ours: without the wait, a step would take at most 60 % of its
-//! time). If fewer than half of the counted steps wait for at least 10 % of their time, the title states how many do.
-//! These steps are reported as a note even if the mean over all steps is below 10 %. Confidence: high. The message
-//! names the op that limits the pipeline ([metrics.md](metrics.md), input_pipeline), and the host's activity during the
-//! wait. Remedy: prepare and copy batches ahead of time, and make that op faster. The rule is skipped if the capture
-//! has no spans of an input pipeline, or too few ops.
+//! While devices wait, the host is in tf.data, Grain, DataLoader, or an annotated range. `input_bound_percent` is the
+//! share of the window during which devices wait for the pipeline ([metrics.md](metrics.md), parts of a step).
+//! Severity: warning from 10 % (XProf, input-bound), critical from 40 % (ours: without the wait, a step would take at
+//! most 60 % of its time). If fewer than half of the counted steps wait for at least 10 % of their time, the title
+//! states how many steps do. These steps are reported as a note even if the mean over all steps is below 10 %.
+//! Confidence: high. The message names the op that limits the pipeline ([metrics.md](metrics.md), input_pipeline), and
+//! the host's activity during the wait. Remedy: prepare and copy batches ahead of time, and make the limiting op
+//! faster. The rule is skipped if the capture has no spans of an input pipeline, or too few ops.
 
 use super::draft::{Draft, lacks};
 use super::gap;
@@ -136,7 +136,7 @@ impl Waiting {
         (self.count > 0).then(|| self.time_us / self.count as f64)
     }
 
-    /// Counts the steps: `2 of 8 steps wait for input, for 8.4 ms each`.
+    /// Describes the steps that wait: `2 of 8 steps wait for input, for 8.4 ms each`.
     fn sentence(&self) -> Option<String> {
         let (verb, each) = if self.count == 1 { ("waits", "") } else { ("wait", " each") };
         let mean = format::time_us(self.mean_us()?);
@@ -168,7 +168,8 @@ mod tests {
         fine(input_bound(400), &crate::host_overhead::RULE);
     }
 
-    /// Builds steps of 1000 us. Every `each`-th one waits 300 us for `next_batch`, 250 us of it in `read`.
+    /// Builds steps of 1000 us. In every `each`-th step, the device waits for `next_batch` for 300 us, and `read` takes
+    /// 250 us of this time.
     fn some_wait(each: i64) -> Trace {
         gpu_steps(24, move |b, at| {
             let waits = at / 1000 % each == each - 1;

@@ -2,9 +2,9 @@
 //!
 //! Ops that only move data within the memory of a device (formatting, copies, slices, concatenation, padding; all in
 //! the `data_movement` family) take at least 30 % of the op time. Severity: warning. Confidence: high. XProf applies
-//! this limit to the ops' share of the step. We apply it to their share of the op time, so that idle time does not hide
-//! the lost time. XProf also includes `broadcast`, `select`, sorts, gathers and scatters, although these compute, and
-//! all-to-all, although it is communication. The message names the largest op with its source line.
+//! this limit to the ops' share of the step. We apply the limit to the ops' share of the op time, so that idle time
+//! does not hide the lost time. XProf also includes `broadcast`, `select`, sorts, gathers and scatters, although these
+//! compute, and all-to-all, although it is communication. The message names the largest op with its source line.
 
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;

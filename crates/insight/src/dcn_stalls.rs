@@ -37,8 +37,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
     });
     let message = format!(
-        "Devices stall in sends and receives between slices for {} of their time. Most stall is in {} ({}): {} per run, with a slack \
-         of {}.{needed}",
+        "Devices stall in sends and receives between slices for {} of their time. Most of the stall time is in {} \
+         ({}): {} per run, with a slack of {}.{needed}",
         format::percent(share),
         format::printable(&worst.rendezvous_name),
         worst.transfer_type.as_deref().map_or("unknown type".to_owned(), format::printable),

@@ -63,8 +63,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the user's function that takes most of the callbacks' time, and a sentence about it. `None` if the Python tracer did
-/// not record it.
+/// Returns the user's function that takes most of the callbacks' time, and a sentence about it. `None` if the Python
+/// tracer did not record the function.
 fn function(numbers: &Numbers<'_>, spans: &IntervalSet) -> Option<(String, String)> {
     let calls = called_back(numbers.trace, &numbers.context.analysis.devices, spans);
     let call = calls.last()?;

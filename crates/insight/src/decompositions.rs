@@ -2,17 +2,19 @@
 //!
 //! Ops of `eigh`, `svd`, `qr`, `cholesky` and other decompositions (recognised by the last part of the op's path) take
 //! at least 20 % of the op time (twice the JAX guide's limit for overheads). Decompositions are sequences of small,
-//! dependent steps, so they use a device badly. If the program contains them in a branch of `jax.lax.cond` but runs
+//! dependent steps, so they use a device poorly. If the program contains them in a branch of `jax.lax.cond` but runs
 //! them in each step, the message points out that the branch never skips them. Severity: note, warning from 50 %.
 //! Confidence: medium, because the program may need them in each step. Remedy: decompose only every k-th step. The rule
 //! is skipped if the file contains no paths.
+
+use rustc_hash::FxHashMap;
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{EACH_STEP, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
-use metrics::{Op, op_shapes};
+use metrics::{Op, Text, op_shapes};
 use report::{Confidence, FindingSeverity, View};
 
 pub(super) static RULE: Rule = Rule {
@@ -62,7 +64,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if ops.rows.iter().all(|op| op.framework_path.is_empty()) {
         return numbers.lacks_in_json("the file does not contain the paths of the ops.");
     }
-    let found = || ops.rows.iter().filter(|op| decomposition(text(op.framework_path)).is_some());
+    // A million ops may have a few thousand paths.
+    let mut paths: FxHashMap<Text, bool> = FxHashMap::default();
+    let mut decomposes = |path: Text| *paths.entry(path).or_insert_with(|| decomposition(text(path)).is_some());
+    let all: Vec<&Op> = ops.rows.iter().filter(|op| decomposes(op.framework_path)).collect();
+    let found = || all.iter().copied();
     let time: Ps = found().map(|op| op.self_time).sum();
     let share = numbers.op_percent(time);
     let Some(largest) = found().max_by_key(|op| op.self_time).filter(|_| share >= NOTE_PERCENT) else {

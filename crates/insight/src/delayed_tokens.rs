@@ -1,10 +1,10 @@
 //! Prompts delay the next tokens of other requests.
 //!
-//! The measure for an inference engine is `serving.prompt_delay_percent`: the share of the time between tokens that
-//! passes with prompts add. Severity: note from 10 %, warning from 30 % (ours: users notice a pause more than a low
-//! rate). The delay does not lower the number of tokens per second, so the finding states no impact. Confidence: high.
-//! Remedy: compute fewer prompt tokens per pass, or compute prompts on other devices. The rule is skipped if the names
-//! of the forward passes are unknown, or if there are fewer than 10 intervals between tokens.
+//! The measure for an inference engine is `serving.prompt_delay_percent`: the share of the time between tokens that is
+//! due to forward passes with prompts. Severity: note from 10 %, warning from 30 % (ours: users notice a pause more
+//! than a low rate). The delay does not lower the number of tokens per second, so the finding states no impact.
+//! Confidence: high. Remedy: compute fewer prompt tokens per pass, or compute prompts on other devices. The rule is
+//! skipped if the names of the forward passes are unknown, or if there are fewer than 10 intervals between tokens.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -43,7 +43,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if is_warning { FindingSeverity::Warning } else { FindingSeverity::Note };
     let p95 = serving.p95_token_interval_us.unwrap_or(longest);
     let message = format!(
-        "A request gets its next token after {} (median). Passes with prompts extend this to up to {} (95th \
+        "A request gets its next token after {} (median). Passes with prompts extend this time to up to {} (95th \
          percentile {}). They add {} to the time between tokens.",
         format::time_us(median),
         format::time_us(longest),
@@ -70,7 +70,7 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// 13 passes of 100 us that decode. The seventh also computes a prompt, and takes `prompt` us more.
+    /// Builds 13 decoding passes of 100 us. The seventh also computes a prompt, and takes `prompt` us more.
     fn passes(prompt: i64) -> Trace {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

@@ -9,13 +9,14 @@
 //! einsum('nd,edf->enf', tokens, weights)     N x E vectors are multiplied, and N x K are needed
 //! ```
 //!
-//! The rule looks for a `top_k` over E scores of N tokens with E at least 2 K, and for a product of the forward pass
-//! that forms the pairs: its result has the dimensions E and N, with at least 16 elements for each pair (ours), and
-//! none of its operands has both. One operand must be weights: it has as many elements as an argument of the program
-//! with the dimension E. The cost is the time of all products that read or write such pairs, multiplied by the share
-//! that is not needed, 1 - K/E. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %,
-//! or a note if the cost is less than 10 % of the window. Confidence: medium, because small experts may be faster this
-//! way. Remedy: compute only the tokens of each expert. The rule is skipped if the compiled program is missing.
+//! The rule looks for a `top_k` over E scores of N tokens, with E at least 2 K. The rule also looks for a product of
+//! the forward pass that forms the pairs of token and expert: its result has the dimensions E and N, with at least 16
+//! elements for each pair (ours), and none of its operands has both dimensions. One operand of this product must be
+//! weights: it has as many elements as an argument of the program with the dimension E. The cost is the time of all
+//! products that read or write such pairs, multiplied by the share that is not needed, 1 - K/E. Severity: warning from
+//! 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the
+//! window. Confidence: medium, because small experts may be faster this way. Remedy: compute only the tokens of each
+//! expert. The rule is skipped if the compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,6 @@ const EXPERTS_PER_CHOICE: u64 = 2;
 /// element.
 const ELEMENTS_PER_PAIR: f64 = 16.0;
 
-/// The choice of experts.
 #[derive(Clone, Debug, PartialEq)]
 struct Routing {
     experts: u64,
@@ -82,8 +82,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let Routing { experts, chosen, tokens } = &found.routing;
     let message = format!(
-        "Each of {} tokens is sent to {} of {} experts, but every expert processes every token. Their matrix products take {} of the op \
-         time; the largest is {}. Computing only the chosen experts would need {} of these products.",
+        "Each of {} tokens is sent to {} of {} experts, but every expert processes every token. The experts' matrix \
+         products take {} of the op time; the largest is {}. Computing only the chosen experts would need {} of \
+         these products.",
         format::count(tokens.iter().product()),
         format::count(*chosen),
         format::count(*experts),
@@ -105,7 +106,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the products of a program's experts. `None` if its experts do not compute all tokens.
+/// Returns the products of a program's experts. `None` if its experts do not process all tokens.
 fn experts<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<Experts<'a>> {
     let routing = routing(module)?;
     let of_pairs = arrays_of_pairs(module, &routing);
@@ -148,8 +149,8 @@ fn routing(module: &Module) -> Option<Routing> {
     routings.max_by_key(|it| it.experts.saturating_mul(it.tokens.iter().product()))
 }
 
-/// Returns the sizes of the experts' weights, in elements. Weights are arguments with a dimension of the experts. A
-/// size is the product of this dimension and those after it, because a dimension before it is the number of layers.
+/// Returns the sizes of the experts' weights, in elements. Weights are arguments with a dimension for the experts. A
+/// size is the product of this dimension and all later ones, because an earlier dimension is the number of layers.
 fn sizes_of_weights(module: &Module, routing: &Routing) -> Vec<f64> {
     let arguments =
         module.entry().into_iter().flat_map(|it| module.instructions_of(it)).filter(|it| it.is("parameter"));
@@ -162,8 +163,9 @@ fn sizes_of_weights(module: &Module, routing: &Routing) -> Vec<f64> {
     of_experts.collect()
 }
 
-/// Returns the entry's instructions whose array has a dimension of the experts and the dimensions of the tokens. Also
-/// returns instructions that only reshape such an array, because reshaping does not change the number of elements.
+/// Returns the instructions of the entry computation whose arrays have a dimension for the experts and the dimensions
+/// of the tokens. Also returns instructions that only reshape such an array, because reshaping does not change the
+/// number of elements.
 fn arrays_of_pairs(module: &Module, routing: &Routing) -> BTreeSet<InstructionIndex> {
     let all_tokens: u64 = routing.tokens.iter().product();
     let fewest = all_tokens as f64 * routing.experts as f64 * ELEMENTS_PER_PAIR;
@@ -204,7 +206,7 @@ fn arrays_of_pairs(module: &Module, routing: &Routing) -> BTreeSet<InstructionIn
     found
 }
 
-/// Returns true for a matrix product, also inside a fusion.
+/// Returns true for a matrix product, and for a fusion that contains one.
 fn is_product(module: &Module, instruction: &Instruction) -> bool {
     let fused = module.called(instruction, 0).filter(|_| instruction.is("fusion"));
     instruction.is_matrix_product()
@@ -219,7 +221,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us in which two products of 8 experts take `time` us. There are 512 tokens. The first product
+    /// Builds steps of 1000 us in which two products of 8 experts process 512 tokens in `time` us. The first product
     /// multiplies `rows` rows for each expert. The router chooses `chosen` of the 8 experts.
     fn steps(time: i64, rows: &'static str, chosen: &'static str) -> Trace {
         let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };

@@ -1,13 +1,13 @@
 //! The program computes a whole matrix of second derivatives.
 //!
-//! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least
-//! 20 % of the op time (twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a
-//! gradient, produce such paths: they compute one row of the matrix for each of n values. Two more conditions exclude a
-//! `vmap` over a batch. The program must contain an array whose dimensions repeat those of the differentiated variable
-//! (`f32[697,697]`, `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices are cheap). One of the ops must also
-//! have a dimension of size n. Severity: warning, critical from 80 % (ours). Confidence: medium, because the program
-//! may need the whole matrix. Remedy: compute products with the matrix instead of the matrix. The rule is skipped if
-//! the compiled program is missing.
+//! Ops whose paths contain a derivative of a derivative inside `vmap` (`vmap(jvp(transpose(jvp(f))))`) take at least 20
+//! % of the op time (twice the JAX guide's limit for overheads). `jax.hessian`, and `jacfwd` or `jacrev` of a gradient,
+//! produce such paths: they compute one row of the matrix for each of n values. Two more conditions exclude a `vmap`
+//! over a batch. The program must contain an array whose dimensions repeat the dimensions of the differentiated
+//! variable (`f32[697,697]`, `f32[24,8,24,8]`), with n of at least 32 (ours: small matrices are cheap). One of the ops
+//! must also have a dimension of size n. Severity: warning, critical from 80 % (ours). Confidence: medium, because the
+//! program may need the whole matrix. Remedy: compute products with the matrix instead of the matrix itself. The rule
+//! is skipped if the compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -96,13 +96,13 @@ fn is_second_derivative(path: &str) -> bool {
     })
 }
 
-/// Returns the sizes of the dimensions of an op's result.
 fn dimensions(numbers: &Numbers<'_>, op: &Op) -> Vec<u64> {
     let Some((_, instruction)) = numbers.instruction(op) else { return Vec::new() };
     instruction.shape.arrays().into_iter().flat_map(|array| array.dimensions.iter().copied()).collect()
 }
 
-/// Returns the largest array of a program whose dimensions repeat those of a value with `n` elements. `n` is one of the sizes.
+/// Returns the largest array of a program whose dimensions repeat the dimensions of a value with `n` elements. `n` is
+/// one of the `sizes`.
 fn matrix(module: &Module, sizes: &BTreeSet<u64>) -> Option<Matrix> {
     let arrays = module.instructions().iter().filter_map(|it| it.shape.array());
     let matrices = arrays.filter_map(|array| {

@@ -1,12 +1,12 @@
 //! The host and device clocks disagree.
 //!
 //! The measure is the longest time by which an op starts before the call that launched it. On TPUs, the uncertainty of
-//! the clock alignment is subtracted ([Clocks](metrics.md#clocks)). The clocks differ by at least this much. Ops are
-//! matched to calls by correlation id on GPUs and by run id on TPUs. Severity: note from 50 us, warning from 1 ms
-//! (ours: launch delays are tens of microseconds, and short steps take a millisecond). On GPUs, a note is also reported
-//! from 1 us if one in 10 ops starts that early, because the delays of these launches are unknown. Confidence: high on
-//! GPUs, but medium on TPUs, because a program is matched to the call that enqueued it. Remedy: synchronise the clocks,
-//! or compare durations only. The rule is skipped if the capture links no op to its launch.
+//! the clock alignment is subtracted ([Clocks](metrics.md#clocks)). The clocks differ by at least the measured time.
+//! Ops are matched to calls by correlation id on GPUs and by run id on TPUs. Severity: note from 50 us, warning from 1
+//! ms (ours: launch delays are tens of microseconds, and short steps take a millisecond). On GPUs, a note is also
+//! reported from 1 us if one in 10 ops starts that early, because the delays of these launches are unknown. Confidence:
+//! high on GPUs, but medium on TPUs, because there a whole program is matched to the call that enqueued it. Remedy:
+//! synchronise the clocks, or compare durations only. The rule is skipped if the capture links no op to its launch.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -20,10 +20,10 @@ pub(super) static RULE: Rule =
 /// Maximum time by which an op may start before its launch without a finding. We chose this limit because launch delays
 /// are tens of microseconds.
 const NOTE_US: f64 = 50.0;
-/// The limit on GPUs if many ops start before their launch. It is lower because the delays of those launches are
+/// The limit on GPUs if many ops start before their launch. This limit is lower because the delays of such launches are
 /// unknown.
 const LEAST_US: f64 = 1.0;
-/// If one op in this number starts early, many ops do.
+/// If at least one op in this number starts early, early starts are treated as usual.
 const USUAL: u64 = 10;
 /// Minimum skew for a warning. A short step takes this long.
 const WARNING_US: f64 = 1000.0;
@@ -49,7 +49,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let message = format!(
         "{what} starts {} before the call that launched it, so the device's clock is behind the host's by at least \
          that much. The launch delay of {} of {} launches is unknown, and shorter delays and causes of idle time are \
-         unreliable. \"Launches by call and kernel\" on the Kernels page lists each launch.",
+         unreliable. \"Launches by call and kernel\" on the Kernels page shows the launch delays of each call.",
         format::time_us(early),
         format::count(total.early),
         format::count(total.launches)

@@ -11,9 +11,9 @@ use super::numbers::{Numbers, plural};
 use super::{
     Needs, Rule, Verdict, awkward_fft, batched_loop, colliding_scatter, converted_in_loop, converted_weights,
     copied_arguments, data_shuffle, decompositions, dense_experts, derivative_matrix, float64, gather_scatter,
-    grouped_convolution, low_flop_rate, masked_scores, mostly_unused_result, one_hot_lookup, pairwise_reduction,
-    per_example_gradients, product_order, random_numbers, reverse_jacobian, rewritten_state, sampling_over_all_classes,
-    sorting, unfused_attention, unfused_data_formatting, whole_table_update,
+    grouped_convolution, low_flop_rate, masked_scores, mostly_unused_result, one_hot_lookup, padded_rows,
+    pairwise_reduction, per_example_gradients, product_order, random_numbers, reverse_jacobian, rewritten_state,
+    sampling_over_all_classes, sorting, unfused_attention, unfused_data_formatting, whole_table_update,
 };
 use base::format;
 use metrics::{AUTOTUNING, Op, OpClass, is_amd};
@@ -53,6 +53,7 @@ pub(super) static RULE: Rule = Rule {
         &converted_in_loop::RULE,
         &whole_table_update::RULE,
         &dense_experts::RULE,
+        &padded_rows::RULE,
     ]],
     ..Rule::checked_by(check)
 };

@@ -78,7 +78,8 @@ pub(super) fn lacks(sentence: &str) -> Verdict {
     Verdict::NotChecked(sentence.to_owned())
 }
 
-/// Returns a filter term for rows whose column equals a value. Filters cannot contain a quote, so the value is cut there.
+/// Returns a filter term for rows whose column equals a value. Filters cannot contain a quote, so the value is cut at
+/// the first quote.
 pub(super) fn equals(column: &str, value: &str) -> String {
     match value.split_once('"') {
         None => format!("{column}=\"{value}\""),

@@ -1,7 +1,7 @@
 //! The profiler dropped events, or the file was damaged later.
 //!
-//! The profiler reports dropped events, or bytes of the file are missing. Missing events look like idle time. Severity:
-//! critical. Confidence: high.
+//! The rule fires if the profiler reports dropped events, or if bytes of the file are missing. Missing events look like
+//! idle time. Severity: critical. Confidence: high.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

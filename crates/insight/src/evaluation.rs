@@ -1,7 +1,7 @@
 //! In a run that trains, a program without gradients takes much of the time.
 //!
-//! One program computes gradients (an op has a path of a backward pass). Another program runs a model but computes no
-//! gradients, because it evaluates or samples. A program runs a model if the paths of its ops show that it spends at
+//! One program computes gradients (the path of an op shows a backward pass). Another program runs a model but computes
+//! no gradients, because it evaluates or samples. A program runs a model if the paths of its ops show that it spends at
 //! least 10 % of its time in products. Severity: note if the second program takes at least 20 % of the op time, warning
 //! from 50 %, critical from 80 % (ours). Confidence: medium, because sampling may be the purpose of the run
 //! (reinforcement learning). The message states how often the second program runs for each run of the training program.
@@ -31,21 +31,20 @@ const WARNING_PERCENT: f64 = 50.0;
 /// Minimum share of the op time for a critical finding. Training is then a small part of the run.
 const CRITICAL_PERCENT: f64 = 80.0;
 
-/// Ops of one program.
 struct Program<'a> {
     name: &'a str,
     time: Ps,
     /// For each number of executions on a device, the number of ops with that many executions.
     executions: BTreeMap<u64, u64>,
-    /// Time in ops with a matrix product or convolution, by their paths.
+    /// Time of the ops whose paths contain a matrix product or convolution.
     products: Ps,
     trains: bool,
 }
 
-/// Operations that every model contains, but no optimizer update.
+/// Operations that occur in every model but not in an optimizer update.
 const PRODUCTS: [&str; 2] = ["dot_general", "conv_general_dilated"];
-/// Minimum share of products in the time of a program that runs a model. We chose this limit because the share is much
-/// larger in every model.
+/// A program runs a model if products take at least this share of its time. We chose this limit because the share is
+/// much larger in every model.
 const PRODUCT_SHARE: f64 = 0.1;
 
 impl Program<'_> {
@@ -54,8 +53,8 @@ impl Program<'_> {
         self.products.as_ps() as f64 >= PRODUCT_SHARE * self.time.as_ps() as f64
     }
 
-    /// Returns how often the program ran on a device. An op in a loop runs more often than the program, and one in a branch
-    /// less often, but most ops run once.
+    /// Returns how often the program ran on a device. An op in a loop runs more often than the program, and an op in a
+    /// branch less often, but most ops run once.
     fn runs(&self) -> u64 {
         self.executions.iter().max_by_key(|(_, ops)| **ops).map_or(0, |(&runs, _)| runs)
     }

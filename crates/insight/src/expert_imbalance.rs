@@ -2,7 +2,7 @@
 //!
 //! The measure is `experts.lost_percent`: the time that an equal share of the work for each device would save.
 //! Severity: note from 5 %, warning from 10 %, critical from 50 % of the window (the JAX guide's limit for overheads).
-//! The confidence equals the confidence of the measured imbalance. The rule is skipped for a single device, because its
+//! The finding has the same confidence as the measured imbalance. The rule is skipped for a single device, because its
 //! experts do not wait for each other. Remedy: balance the routing, or the placement of experts.
 
 use super::draft::Draft;
@@ -38,17 +38,23 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(lost),
         format::printable(&experts.evidence)
     );
-    Draft::new(severity, experts.confidence, &format!("Unequal expert loads cost {} of the time", format::percent(lost)), message)
-        .remedy(
-            "Balance the routing: an auxiliary load-balancing loss, or a bias of the router per expert. Limit the tokens of an \
-             expert with a capacity factor, or place experts with many tokens on different devices and replicate the most loaded.",
-        )
-        .passed("lost_percent", lost, limit)
-        .evidence("device_max_to_mean", ratio)
-        .evidence_where("token_max_to_mean", experts.token_max_to_mean)
-        .at_stake(lost)
-        .link(View::Devices, "")
-        .fires()
+    Draft::new(
+        severity,
+        experts.confidence,
+        &format!("Unequal expert loads cost {} of the time", format::percent(lost)),
+        message,
+    )
+    .remedy(
+        "Balance the routing: an auxiliary load-balancing loss, or a router bias for each expert. Limit the tokens \
+         of an expert with a capacity factor, or place experts with many tokens on different devices and replicate \
+         the most loaded.",
+    )
+    .passed("lost_percent", lost, limit)
+    .evidence("device_max_to_mean", ratio)
+    .evidence_where("token_max_to_mean", experts.token_max_to_mean)
+    .at_stake(lost)
+    .link(View::Devices, "")
+    .fires()
 }
 
 #[cfg(test)]
@@ -58,7 +64,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds four devices. One of them spends `more` us longer on its experts than the others, in a window of 1000 us.
+    /// Builds four devices. One of the devices spends `more` us longer on its experts than the others, in a window of
+    /// 1000 us.
     fn devices(more: i64) -> Trace {
         let mut b = TraceBuilder::new();
         for device in 0..4 {

@@ -52,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
          the memory.{}",
         format::percent(share),
         numbers.op_with_source(largest),
-        origin(numbers)
+        if is_everything { " All floating-point arguments are float64.".to_owned() } else { origin(numbers) }
     );
     let remedy = match numbers.trace.framework {
         Framework::PyTorch => {
@@ -86,7 +86,7 @@ fn has_narrow_input(numbers: &Numbers<'_>) -> bool {
 }
 
 /// Names the largest op whose operands are all narrower than its float64 result, as a sentence that starts with a
-/// space. Empty if there is none.
+/// space. Empty if there is no such op.
 fn origin(numbers: &Numbers<'_>) -> String {
     let ops = &numbers.context.analysis.ops;
     let converts = |op: &&Op| {
@@ -107,7 +107,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds steps of 1000 us. Ops with a float64 result take `wide` us of each.
+    /// Builds steps of 1000 us. Ops with a float64 result take `wide` us of each step.
     fn steps(wide: i64) -> Trace {
         tpu_steps(12, move |b, at| {
             let line = b.line("/device:TPU:0", "XLA Ops");

@@ -1,11 +1,13 @@
-//! The dominant gap: one gap that makes up most of the idle time. Findings describe this gap itself, not as a share of a step.
+//! The dominant gap: one gap that makes up most of the idle time. Findings describe this gap by its length and place,
+//! not as a share of a step.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};
 use base::format;
 use report::{Gap, View};
 
-/// Share of a device's idle time above which one gap dominates: it is longer than all other gaps together.
+/// A gap dominates if it takes more than this share of a device's idle time. Such a gap is longer than all other gaps
+/// together.
 const MOST: f64 = 0.5;
 
 /// Returns the gap that makes up most of the idle time, if there is one.
@@ -52,7 +54,7 @@ pub(super) fn place(gap: &Gap) -> String {
 }
 
 impl Draft {
-    /// Links to the devices if one gap dominates the idle time, else to the steps.
+    /// Links to the Devices page if one gap dominates the idle time, else to the Steps page.
     pub(super) fn link_to_idle(self, numbers: &Numbers<'_>) -> Draft {
         match dominant(numbers) {
             Some(gap) => self

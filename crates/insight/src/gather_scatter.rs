@@ -1,4 +1,4 @@
-//! Gathers and scatters take much of the step. They read and write at computed positions.
+//! Gathers and scatters take much of the step. Gathers read from, and scatters write to, computed positions.
 //!
 //! Gathers and scatters, fused or not, take at least 30 % of the op time (the limit of `data_shuffle`). Severity: warning.
 //! Confidence: high. Remedy: access whole rows along the major axis, use sorted and unique positions, or use one-hot products

@@ -1,11 +1,11 @@
 //! Each device collects the whole batch for an op that XLA does not split.
 //!
-//! An FFT, a sort, or a matrix decomposition or solve reads the result of an all-gather along a batch dimension,
+//! An FFT, a sort, a matrix decomposition or a linear solve reads the result of an all-gather along a batch dimension,
 //! possibly after copies and transposes. XLA does not split such ops over devices, so each device receives the whole
-//! batch and repeats the work on all of it. A batch dimension is one that the op does not transform. The impact is the
-//! time of these all-gathers plus the repeated part of the ops. Severity: warning from 10 % of the op time (JAX guide,
-//! overheads), critical from 50 %. Confidence: high. Remedy: use `jax.shard_map`. The rule is skipped if the compiled
-//! program is missing.
+//! batch and repeats the work on the whole batch. A batch dimension is one that the op does not transform. The impact
+//! is the time of these all-gathers plus the repeated part of the ops. Severity: warning from 10 % of the op time (JAX
+//! guide, overheads), critical from 50 %. Confidence: high. Remedy: use `jax.shard_map`. The rule is skipped if the
+//! compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -210,7 +210,8 @@ fn reader<'a>(
     first_user(module, gather, &|user| is_reader(user) && module.operands(user).any(reads_whole))
 }
 
-/// Finds the first user of an all-gather that the caller wants. Looks through ops that only move the gathered array.
+/// Finds the first user of an all-gather that meets the caller's condition. Looks through ops that only move the
+/// gathered array.
 pub(super) fn first_user<'a>(
     module: &'a Module,
     gather: &'a Instruction,
@@ -236,7 +237,7 @@ pub(super) fn first_user<'a>(
     None
 }
 
-/// Returns true if an op does not change values. A fusion must contain only such ops.
+/// Returns true if an op does not change values, or if it is a fusion of such ops.
 fn moves(module: &Module, instruction: &Instruction) -> bool {
     let is_move = |it: &Instruction| MOVES.contains(&it.opcode.as_str());
     let fused = hlo::fused(module, instruction);
@@ -251,7 +252,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us: an all-gather along the batch takes `gather`, and `reader` takes twice that.
+    /// Builds steps of 1000 us: an all-gather along the batch takes `gather`, and `reader` takes twice as long.
     fn steps(reader: (&'static str, &'static str), field: (u32, i64), gather: i64) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

@@ -58,19 +58,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         count => format!("{} such all-gathers take", format::count(count as u64)),
     };
     let message = format!(
-        "{} collects {} from the parts {} of all devices, and each device reads only {read} of it. {takes} {} of the op time.",
+        "{} collects {} from the parts {} of all devices, and each device reads at most {read} of it. {takes} {} of the op time.",
         numbers.op_with_source(largest.op),
         shape(largest.whole),
         shape(largest.part),
         format::percent(share),
     );
-    let title =
-        format!("Devices gather whole arrays and read {read} of them: {} of the op time", format::percent(share));
+    let title = format!(
+        "Devices gather whole arrays and read at most {read} of them: {} of the op time",
+        format::percent(share)
+    );
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
             "Send only what is read. For the edges of a grid (halo exchange), slice the first and the last rows of each part, and send \
              them to the neighbours with jax.lax.ppermute in jax.shard_map: ppermute(part[-1:], axis, [(i, (i + 1) % n) for i in \
-             range(n)]). For single rows, select on the device that has them, and send the result.",
+             range(n)]), and part[:1] in the other direction. For single rows, select on the device that has them, and send the result.",
         )
         .passed("gathered_edges_percent", share, limit)
         .passed("read_percent", 100.0 * largest.read, 100.0 * MOST_READ)
@@ -135,7 +137,7 @@ mod tests {
     fn fires_above_its_limit() {
         let found = finding(steps(600, edges), &RULE);
         assert_eq!(found.severity, Critical);
-        assert_eq!(found.title, "Devices gather whole arrays and read 1.6 % of them: 60.0 % of the op time");
+        assert_eq!(found.title, "Devices gather whole arrays and read at most 1.6 % of them: 60.0 % of the op time");
         assert!(
             found.message.contains("collects f32[128,64] from the parts f32[32,64] of all devices"),
             "{}",

@@ -89,8 +89,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the all-gathers of a program whose results are reduced along the dimension in which the parts were joined, with the
-/// op that reduces.
+/// Returns the all-gathers of a program whose results are reduced along the dimension in which the parts were joined,
+/// each with the op that reduces its result.
 fn sums(module: &Module) -> impl Iterator<Item = (&Module, &Instruction, &Instruction)> {
     let gathers = module.instructions().iter().filter(|it| it.is("all-gather") || it.is("all-gather-start"));
     gathers.filter_map(move |gather| {
@@ -119,7 +119,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us: an all-gather takes `gather`, and a reduction along `dimension` half of that.
+    /// Builds steps of 1000 us: an all-gather takes `gather`, and a reduction along `dimension` takes half as long.
     fn steps(dimension: i64, gather: i64) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

@@ -1,12 +1,12 @@
 //! Each run of a program gathers the same weights again.
 //!
 //! A program runs at least twice per step, and each run all-gathers some of its arguments from their parts on the
-//! devices. The program returns no array of the size of such a part, so it does not update these arguments: all but
-//! the first run of a step gather what the devices had before. This is the case if an actor, an evaluation or a decode
-//! loop uses the sharded parameters of training. The impact is the time of these all-gathers, without one run per step.
-//! Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: medium, because
-//! the capture does not show whether the arguments of two runs are the same arrays. Remedy: gather the weights once.
-//! The rule is skipped if the compiled program is missing.
+//! devices. The program returns no array of the size of such a part, so it does not update these arguments: in each
+//! step, every run after the first gathers values that the devices already had. Examples are an actor, an evaluation or
+//! a decode loop that uses the sharded parameters of training. The impact is the time of these all-gathers in all runs
+//! of a step except one. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %.
+//! Confidence: medium, because the capture does not show whether the arguments of two runs are the same arrays. Remedy:
+//! gather the weights once. The rule is skipped if the compiled program is missing.
 
 use std::collections::BTreeMap;
 

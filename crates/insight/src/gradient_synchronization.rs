@@ -1,13 +1,13 @@
 //! Gradients are reduced across devices while no computation runs.
 //!
 //! In a program that trains, exposed communication takes at least 10 % of the window, and at least half of all communication is
-//! all-reduce and reduce-scatter. Inference sums no gradients, so the rule is reported only if one of these shows that the
-//! program trains: an op with a path of a backward pass (JAX), a kernel or host call that is named after a gradient or an
-//! optimizer, or `train` in the program's name. If the paths of ops are known, the program with the largest reduction must
-//! train, because the reductions of an evaluation program sum metrics. Reductions in the forward pass and the many small
-//! reductions of `small_collectives` are excluded, because they sum activations and statistics. Severity: warning, critical
-//! from 30 % (XProf, collective-bound). Confidence: medium, because model-parallel all-reduces look the same. Remedy: overlap
-//! the reductions with the backward pass, use bfloat16 gradients, or use FSDP.
+//! all-reduce and reduce-scatter. Inference sums no gradients, so the rule is reported only if the program trains. One of the
+//! following must show that it trains: an op whose path belongs to a backward pass (JAX), a kernel or host call named after a
+//! gradient or an optimizer, or `train` in the program's name. If the paths of ops are known, the program with the largest
+//! reduction must be a training program, because the reductions of an evaluation program sum metrics. Reductions in the forward
+//! pass and the many small reductions of `small_collectives` are excluded, because they sum activations and statistics.
+//! Severity: warning, critical from 30 % (XProf, collective-bound). Confidence: medium, because model-parallel all-reduces look
+//! the same. Remedy: overlap the reductions with the backward pass, use bfloat16 gradients, or use FSDP.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of reductions in all communication for the exposed time to be attributed to reductions.
+/// Exposed communication is attributed to reductions if they make up at least this percentage of all communication.
 const MOSTLY_PERCENT: f64 = 50.0;
 
 /// Returns true for collectives that sum over devices. Data-parallel training sums gradients with such collectives.

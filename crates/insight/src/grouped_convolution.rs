@@ -1,13 +1,13 @@
 //! Grouped convolutions run far slower than the other products of the run.
 //!
 //! Convolutions with several feature groups (`feature_group_count`, or `batch_group_count` in their gradients) take at
-//! least 20 % of the op time. They reach less than a tenth of the FLOP rate of the run's matrix products and other
-//! convolutions. Only ops of at least 10 us are compared (all limits are ours). If the peaks of the device are known,
-//! the grouped convolutions must also be below 35 % of their roofline bound (the limit of `low_flop_rate`). Otherwise,
-//! memory may limit them, because they compute little per byte. The impact is the time that the grouped convolutions
-//! would save at the rate of the other products. Severity: warning, critical from 50 %. Confidence: medium, because
-//! FLOPs come from the compiled program. Remedy: use shifted products or a dense convolution. The rule is skipped if
-//! the compiled program is missing.
+//! least 20 % of the op time. The grouped convolutions reach less than a tenth of the FLOP rate of the run's matrix
+//! products and other convolutions. Only ops of at least 10 us are compared (all limits are ours). If the peaks of the
+//! device are known, the grouped convolutions must also be below 35 % of their roofline bound (the limit of
+//! `low_flop_rate`). Otherwise, memory may be their limit, because grouped convolutions compute little per byte. The
+//! impact is the time that the grouped convolutions would save at the rate of the other products. Severity: warning,
+//! critical from 50 %. Confidence: medium, because FLOPs come from the compiled program. Remedy: use shifted products
+//! or a dense convolution. The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::{OVERHEAD_PERCENT, SHORTEST_OP_US, SLOW_OP_PERCENT};
@@ -29,17 +29,17 @@ pub(super) static RULE: Rule = Rule {
 /// Minimum share of the op time for the rule to fire (twice the JAX guide's limit for overheads).
 const LEAST_PERCENT: f64 = 20.0;
 /// Percentage of the other products' FLOP rate below which grouped convolutions are slow. We chose this limit because a
-/// tuned kernel that reads each value once reaches more on all platforms.
+/// tuned kernel that reads each value once reaches a higher rate on all platforms.
 const RATE_PERCENT: f64 = 10.0;
 
-/// FLOPs and time of ops.
+/// FLOPs and time of a group of ops.
 #[derive(Default)]
 struct Work<'a> {
     flops: f64,
     time: Ps,
-    /// Op with the most time.
+    /// Op that takes the most time.
     largest: Option<(&'a Op, &'a Instruction)>,
-    /// Roofline efficiency of the ops where it is known, weighted by time.
+    /// Mean roofline efficiency of the ops for which it is known, weighted by time.
     efficiency: Option<f64>,
 }
 
@@ -170,8 +170,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us with a convolution of `groups` that computes `flops` in `time`, and a product that computes
-    /// 10 GFLOP/s in the rest.
+    /// Builds steps of 1000 us with a convolution of `groups` that computes `flops` in `time`, and a product that runs
+    /// at 10 GFLOP/s for the rest of the step.
     fn steps(groups: i64, time: i64, flops: i64) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

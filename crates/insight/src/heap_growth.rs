@@ -1,13 +1,13 @@
 //! Memory in use on the devices has grown since an earlier memory profile.
 //!
 //! The rule compares two device memory profiles. `growth_percent` is the growth of the live bytes, relative to the
-//! earlier profile. Of two given profiles, the first is the earlier one. In a run with a trace, the last profile in its
-//! folder is compared with the first one ([docs/capture.md](capture.md#memory)). Severity: note from 10 %, warning from
-//! 50 % (ours), each with at least 1 MiB. Confidence: medium, because memory may differ by design between two points of
-//! a loop. The message names the source lines that grew most. If the earlier profile contains more bytes, a note
-//! reports the decrease. Its confidence is low, because only the names of the files give their order. Remedy: find the
-//! code that keeps arrays alive. The rule is skipped for a memory profile without an earlier one. It is not reported
-//! for other files.
+//! earlier profile. If the user gives two profiles, the first is the earlier one. In a run with a trace, the last
+//! memory profile in the run's folder is compared with the first one ([docs/capture.md](capture.md#memory)). Severity:
+//! note from 10 %, warning from 50 % (ours), each with at least 1 MiB. Confidence: medium, because memory may differ by
+//! design between two points of a loop. The message names the source lines that grew most. If the earlier profile
+//! contains more bytes, a note reports the decrease. The confidence of this note is low, because only the names of the
+//! files give their order. Remedy: find the code that keeps arrays alive. The rule is skipped for a memory profile
+//! without an earlier one. The rule is not reported for other files.
 
 use std::collections::BTreeMap;
 

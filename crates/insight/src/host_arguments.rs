@@ -2,7 +2,7 @@
 //!
 //! JAX only: calls of compiled functions copy host arrays to the devices (`DevicePut` inside `PjitFunction(...)`). The
 //! impact is the share of the window during which devices are idle while the call or a runtime thread copies such
-//! arrays. Severity: warning from 10 %, critical from 50 %, otherwise a note from 8 arrays per step per host (ours: a
+//! arrays. Severity: warning from 10 %, critical from 50 %, else a note if there are at least 8 arrays per step per host (ours: a
 //! batch has only a few arrays). Confidence: high if devices wait, else medium, because the capture does not contain
 //! the sizes of the arrays. Remedy: call `jax.device_put` before the loop. The rule is skipped if there are no host
 //! events or no steps.
@@ -23,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of copied arrays per step if devices wait for them. If a step copies fewer arrays, devices wait for
-/// other copies.
+/// Minimum number of copied arrays per step for a finding about devices that wait. If a step copies fewer arrays,
+/// devices wait for other copies.
 const LEAST: f64 = 0.9;
 /// Minimum number of copied arrays per step. We chose this limit because a batch has only a few arrays, but a model has
 /// many.

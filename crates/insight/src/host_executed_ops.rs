@@ -1,10 +1,10 @@
 //! Ops run on the host although the run has an accelerator.
 //!
-//! Such ops are callbacks into Python, host compute, and programs of XLA's CPU backend (see the `op-placement` table).
-//! The measure is the union of their times as a share of a device's active span. The rule uses the device with the
-//! largest share. Severity: warning from 5 % (as in `debug_print`), else a note. Confidence: medium, because some ops
-//! may be meant to run on the host. Remedy: run the whole step on the device. The rule is skipped if there are no host
-//! events.
+//! Ops that run on the host are callbacks into Python, host compute, and programs of XLA's CPU backend (see the
+//! `op-placement` table). The measure is the union of the times of these ops, as a share of a device's active span. The
+//! rule uses the device with the largest share. Severity: warning from 5 % (as in `debug_print`), else a note.
+//! Confidence: medium, because some ops may be meant to run on the host. Remedy: run the whole step on the device. The
+//! rule is skipped if there are no host events.
 
 use super::draft::{Draft, lacks};
 use super::limits::HOST_OPS_PERCENT;

@@ -1,17 +1,17 @@
 //! Devices wait for the host to launch the next op.
 //!
 //! `host_bound_percent` is the share of the window during which devices are idle because the host launched the next op
-//! only after the previous one had ended, and neither compilation nor input was the reason. If devices also wait for
+//! only after the previous op had ended, and neither compilation nor input was the reason. If devices also wait for
 //! input for 10 % or more, the message describes the host's activity during the remaining idle time only, and names
 //! transfers. Severity: warning from 10 % (JAX guide, in which 20 % is bad), critical from 50 %. Confidence: high.
 //! Remedy: let the host run ahead (asynchronous dispatch, larger compiled programs). The host may read device results
 //! (copies of 4 KiB or more, ours) and spend most of the idle time in a NumPy function (`argpartition`, `argmax`,
 //! random choices). In that case, the remedy first advises the user to move that computation to the device. Tracing
 //! slows down launches of CUDA graphs. If such launches take 10 % of the time (ours), the finding is at most a warning.
-//! The rule is not reported if `many_programs` explains at least half of the share, unless the host waits for devices
-//! for at least 20 % of the idle time (ours). A host that reads results waits for devices. The rule is skipped if
-//! devices are idle for 10 % or more and the capture does not link ops to launches. It is not reported for XLA's CPU
-//! backend, whose ops have no launches.
+//! If `many_programs` explains at least half of the share, this rule is not reported. There is one exception: the host
+//! waits for devices for at least 20 % of the idle time (ours), as it does when it reads results. The rule is skipped
+//! if devices are idle for 10 % or more and the capture does not link ops to launches. The rule is not reported for
+//! XLA's CPU backend, whose ops have no launches.
 
 use super::draft::{Draft, lacks};
 use super::gap;
@@ -34,7 +34,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share for the evidence to name this limit (JAX guide: bad above 20 %). The limit does not change the severity.
+/// The evidence names this limit if the share exceeds it (JAX guide: bad above 20 %). The limit does not change the
+/// severity.
 const BAD_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -103,7 +104,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the verdict for a capture without launches. XLA's CPU backend has none.
+/// Returns the verdict for a capture without launches. XLA's CPU backend launches no ops.
 fn lacks_launches(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform == Some(Platform::Cpu) {
         return Verdict::Irrelevant;

@@ -33,8 +33,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Reading and preparing input takes {} of the time that host threads spend on input ({}). Transferring it to the devices \
-         takes the rest ({}).",
+        "Reading and preparing input takes {} of the time that host threads spend on input ({}). Transferring this \
+         input to the devices takes the rest ({}).",
         format::percent(share),
         format::time_us(processing),
         format::time_us(transfer)

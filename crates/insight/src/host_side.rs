@@ -8,15 +8,16 @@ use facts::python_waits::{self, PythonWait};
 use metrics::{StepPart, WithoutInput, without_input};
 use report::{HostCall, HostMeanwhile, HostRangeTime};
 
-/// Minimum share of the idle time for an activity of the host to be named.
+/// Sentences name an activity of the host if it takes at least this percentage of the idle time.
 const NAMED_PERCENT: f64 = 5.0;
 /// Number of activities that a sentence names.
 const MOST_NAMED: usize = 3;
-/// Minimum number of calls for a sentence to state this number: several in each of the usual 5 to 10 steps.
+/// Sentences state the number of calls if there are at least this many: several in each of the usual 5 to 10 steps.
 const MANY_CALLS: u64 = 50;
-/// Share of the idle time above which a range is the host's main activity: it takes longer than all others together.
+/// A range is the host's main activity if it takes more than this percentage of the idle time. Such a range takes
+/// longer than all other ranges together.
 const MOST_PERCENT: f64 = 50.0;
-/// Minimum share of the idle time for reads of results to matter.
+/// The host waits for devices if its waits take at least this percentage of the idle time.
 const READS_PERCENT: f64 = 20.0;
 /// Minimum mean size in bytes of copies to the host that the host may compute on. We chose this limit because training
 /// losses and other metrics are smaller.
@@ -27,7 +28,8 @@ const RESULT_BYTES: u64 = 4096;
 pub(super) struct HostSide<'a> {
     meanwhile: &'a HostMeanwhile,
     idle_us: f64,
-    /// Name of the annotations that mark the steps. The host is always in such an annotation, so it explains nothing.
+    /// Name of the annotations that mark the steps. The host is always in such an annotation, so the annotation
+    /// explains nothing.
     step: Option<&'a str>,
     /// Number of steps in which the calls are counted. `None` if unknown.
     steps: Option<f64>,
@@ -35,12 +37,12 @@ pub(super) struct HostSide<'a> {
     reads_results: bool,
 }
 
-/// A wait of the host while devices are idle: both wait for something else.
+/// A wait of the host while devices are idle, so that both wait for something else.
 #[derive(Clone, Copy)]
 pub(super) struct BothWait<'a> {
     /// Call in which the host waits.
     pub call: &'a HostRangeTime,
-    /// Main activity of its other threads meanwhile. `None` if the capture does not contain it.
+    /// Main activity of the host's other threads during the wait. `None` if the capture does not contain this activity.
     pub behind: Option<&'a HostRangeTime>,
 }
 
@@ -82,7 +84,8 @@ impl<'a> Numbers<'a> {
     }
 
     /// Names a range of the host with its file and line, and with the call inside it that takes most of its time:
-    /// `on_step_end (train.py:21), mostly in savez_compressed`. Returns the name alone if the rest is unknown.
+    /// `on_step_end (train.py:21), mostly in savez_compressed`. Returns only the name if the file and the call are
+    /// unknown.
     pub(crate) fn host_range(&self, name: &str) -> String {
         let meanwhile = self.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
         let known = meanwhile.and_then(|it| it.ranges.iter().find(|range| range.name == name));
@@ -125,7 +128,7 @@ impl BesidesInput {
         text
     }
 
-    /// Returns the advice if transfers take most of the time.
+    /// Returns the advice about transfers if they take most of the time.
     pub(crate) fn remedy(&self, numbers: &Numbers<'_>) -> Option<String> {
         (self.host_side().share(self.found.transfer_us) > MOST_PERCENT).then(|| transfer_less(numbers))
     }
@@ -222,7 +225,7 @@ impl<'a> HostSide<'a> {
         ))
     }
 
-    /// Returns the advice for the host's main activity during the idle time. `None` if the host has none.
+    /// Returns the advice for the host's main activity during the idle time. `None` if the host has no main activity.
     pub(crate) fn remedy(self) -> Option<String> {
         let range = self.main_range()?;
         let name = shown(&range.name);
@@ -305,7 +308,7 @@ impl<'a> HostSide<'a> {
     }
 }
 
-/// Returns the file and line of a range that starts with a space: ` (train.py:12)`. Empty if they are unknown.
+/// Returns the file and line of a range, with a leading space: ` (train.py:12)`. Empty if they are unknown.
 fn source(range: &HostRangeTime) -> String {
     range.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)))
 }
@@ -333,7 +336,7 @@ const REMEDIES: [(&[&str], &str); 5] = [
     (
         &READS,
         "Read results less often, and several at once: keep metrics on the device, combine them into one array, and \
-         read that every n-th step.",
+         read that array every n-th step.",
     ),
     (
         &[
@@ -364,7 +367,7 @@ const NUMPY_FILES: [&str; 8] = [
     "arraysetops.py",
     "_linalg.py",
 ];
-/// NumPy functions on whole arrays. Many are not written in Python, so the capture has no file for them.
+/// NumPy functions on whole arrays. Many are written in C, so the capture has no file for them.
 const NUMPY_FUNCTIONS: [&str; 14] = [
     "argmax",
     "argmin",
@@ -397,33 +400,30 @@ const FORMATS: &str = "It formats whole arrays as text. To do so, it waits until
 const CONVERTS: &str = "The argument is a Python list or tuple of numbers, and JAX infers the type of each number in Python. Convert it \
     with NumPy first: np.asarray(x, dtype=np.float32), and pass that array to JAX. Better still, keep the data in NumPy arrays \
     from the start.";
-/// Functions that format values as text.
 const PRINTING: [&str; 6] = ["__repr__", "__str__", "__format__", "array2string", "array_repr", "array_str"];
-/// Files of libraries, with the module and the names under which users know some of their functions.
+/// Library files, each with the module and the function names that users know.
 const LIBRARIES: [(&str, &str, &[&str]); 2] = [
     ("array_constructors.py", "jax.numpy", &["array", "asarray"]),
     ("arrayprint.py", "numpy", &["array2string", "array_repr", "array_str"]),
 ];
 
-/// Returns true if the range spends its time in formatting arrays as text.
+/// Returns true if the range spends its time formatting arrays as text.
 fn formats(range: &HostRangeTime) -> bool {
     let in_library = |call: &HostCall| is_in(call, "arrayprint.py") || is_in(call, "array.py");
     range.calls.iter().any(|call| PRINTING.contains(&call.name.as_str()) && in_library(call))
 }
 
-/// Returns true if the range spends its time in a constructor of JAX arrays, and the constructor spends most of it on type
-/// inference.
+/// Returns true if the range spends its time in constructors of JAX arrays, and mostly on type inference there.
 fn converts(range: &HostRangeTime) -> bool {
     let mut calls = range.calls.iter().skip_while(|call| !is_in(call, "array_constructors.py"));
     calls.next().is_some() && calls.any(|call| is_in(call, "dtypes.py"))
 }
 
-/// Returns true if a function is in a file of this name.
 fn is_in(call: &HostCall, file: &str) -> bool {
     call.place.as_ref().and_then(|place| place.rsplit_once(':')).is_some_and(|(of, _)| of == file)
 }
 
-/// Names a call. Functions of libraries have the name under which users know them: `jax.numpy.array`.
+/// Names a call. Library functions get the name that users know: `jax.numpy.array`.
 fn public_name(call: &HostCall) -> String {
     let known = LIBRARIES.iter().find(|(file, _, names)| is_in(call, file) && names.contains(&call.name.as_str()));
     let name = shown(&call.name);
@@ -445,8 +445,8 @@ fn public_calls(range: &HostRangeTime) -> impl DoubleEndedIterator<Item = &HostC
         .filter(move |call| call.name.starts_with(|first: char| first.is_alphabetic()) && !is_of_jax(call))
 }
 
-/// Describes the calls inside a range as sentences that start with a space. If the range waits for a lock, also describes what
-/// another thread does meanwhile.
+/// Describes the calls inside a range as sentences that start with a space. If the range waits for a lock, also
+/// describes what another thread does during the wait.
 fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
     let named = |call: &HostCall| {
         let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));
@@ -480,8 +480,8 @@ fn inside(range: &HostRangeTime, steps: Option<f64>) -> String {
 }
 
 impl BothWait<'_> {
-    /// Names the work that host and devices wait for, such as `transfers (BufferSequencingEvent::Execute)`. `None` if the
-    /// capture does not contain it.
+    /// Names the work that host and devices wait for, such as `transfers (BufferSequencingEvent::Execute)`. `None` if
+    /// the capture does not contain this work.
     pub(crate) fn for_what(self) -> Option<String> {
         let name = &self.behind?.name;
         let what = match host_spans::work(name) {
@@ -494,7 +494,8 @@ impl BothWait<'_> {
         Some(format!("{what} ({})", shown(name)))
     }
 
-    /// Returns the advice for the work that host and devices wait for. Advice to wait less often would not help.
+    /// Returns the advice for the work that host and devices wait for. Never advises the user to wait less often,
+    /// because that would not help.
     pub(crate) fn remedy(self, numbers: &Numbers<'_>) -> String {
         let words = numbers.words();
         let work = self.behind.and_then(|it| host_spans::work(&it.name));

@@ -6,11 +6,11 @@ use super::{Rule, idle_gaps, low_device_utilization, many_small_kernels, tensor_
 /// Rules about the amount of idle time.
 static AMOUNTS: [&Rule; 3] = [&low_device_utilization::RULE, &tensor_core_idle::RULE, &idle_gaps::RULE];
 
-/// Ids of the rules about idle time, starting with the rules about its amount. The ids are text, so that programs that read
-/// findings but check no rules do not contain the checks.
+/// Ids of the rules about idle time, starting with the rules about its amount. The ids are plain text, so a program
+/// that only reads findings does not contain the code of the rules.
 pub const IDS: [&str; 16] = ids(&[&AMOUNTS, &PARTS_OF_STEP, &OTHER_CAUSES, &[&many_small_kernels::RULE]]);
 
-/// Returns the ids of the rules in `lists`. Only the compiler calls this, for [`IDS`].
+/// Returns the ids of the rules in `lists`. Only the compiler calls this function, for [`IDS`].
 #[allow(clippy::indexing_slicing, reason = "a wrong index does not compile")]
 const fn ids<const N: usize>(lists: &[&[&Rule]]) -> [&'static str; N] {
     let (mut ids, mut filled, mut list) = ([""; N], 0, 0);
@@ -23,6 +23,6 @@ const fn ids<const N: usize>(lists: &[&[&Rule]]) -> [&'static str; N] {
         }
         list += 1;
     }
-    assert!(filled == N, "IDS has another length than its lists");
+    assert!(filled == N, "The length of IDS differs from the total length of its lists");
     ids
 }

@@ -2,7 +2,8 @@
 //!
 //! Three facts contradict each other: the user specifies the number of steps (`--num-steps`), the trace does not
 //! confirm this number, and the mean step is shorter than the longest self time of one op. Severity: critical.
-//! Confidence: medium, because that op may have run outside the steps. Remedy: count only the steps that were captured.
+//! Confidence: medium, because the longest op may have run outside the steps. Remedy: count only the steps that were
+//! captured.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

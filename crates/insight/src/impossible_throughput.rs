@@ -2,11 +2,11 @@
 //!
 //! The rule computes the needed FLOP rate as `tokens_per_sec` x parameters x 2 FLOPs for a forward pass, or 6 for
 //! training (Kaplan et al. 2020). If `tokens_per_sec` is unknown, the rule uses `samples_per_sec`, because a sample has
-//! at least one token. The rule compares the needed FLOP rate with the number of devices x the peak rate of their
+//! at least one token. The rule compares the needed FLOP rate with the number of devices x the peak rate of a device's
 //! fastest data type. The number of parameters excludes embeddings, because a program may look them up. Severity:
 //! critical with high confidence if even a forward pass exceeds the peak, or warning with medium confidence if only
 //! training does. Remedy: check the batch size, the sequence length, the steps and the model dimensions. The rule is
-//! not reported if the batch size or the number of parameters is unknown. It is skipped if the peak is unknown.
+//! not reported if the batch size or the number of parameters is unknown. The rule is skipped if the peak is unknown.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -23,7 +23,8 @@ pub(super) static RULE: Rule = Rule {
 
 /// FLOPs per parameter per token of a forward pass: a multiplication and an addition (Kaplan et al. 2020, scaling laws).
 const FORWARD: f64 = 2.0;
-/// FLOPs per parameter per token of a training step: the backward pass takes twice the forward one (the same source).
+/// FLOPs per parameter per token of a training step: the backward pass needs twice as many as the forward pass (same
+/// source).
 const TRAINING: f64 = 6.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -81,9 +82,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns a lower bound for the number of parameters that each token is multiplied with. The number excludes
-/// embeddings: the program looks up input embeddings, and may apply output embeddings only to the last token. `None` if
-/// the count is unknown.
+/// Returns a lower bound for the number of parameters that each token is multiplied by. The number excludes embeddings:
+/// the program looks up input embeddings, and may apply output embeddings only to the last token. `None` if the number
+/// of parameters is unknown.
 fn multiplied(numbers: &Numbers<'_>) -> Option<f64> {
     let counts = numbers.profile.parameter_counts.as_ref()?;
     let model = &numbers.profile.model_config;

@@ -28,7 +28,7 @@ pub fn sentence(pipeline: &InputPipeline) -> Option<String> {
     })
 }
 
-/// Returns the advice for the stage that limits the pipeline. `None` if the capture does not show it.
+/// Returns the advice for the stage that limits the pipeline. `None` if the capture does not show this stage.
 pub(super) fn remedy(pipeline: &InputPipeline) -> Option<String> {
     let (op, stage) = limit(pipeline)?;
     Some(match stage {
@@ -51,7 +51,7 @@ pub(super) fn remedy(pipeline: &InputPipeline) -> Option<String> {
     })
 }
 
-/// View with the evidence.
+/// View that shows the evidence about the input pipeline.
 pub(super) const VIEW: View = View::Input;
 
 fn limit(pipeline: &InputPipeline) -> Option<(&InputOpTime, InputStage)> {

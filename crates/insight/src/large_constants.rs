@@ -1,9 +1,9 @@
 //! Large arrays are compiled into a program as constants.
 //!
-//! `constant_percent` is the share of constants in the largest program's peak. Constants are arrays that a jitted
-//! function closes over. Severity: note from 10 %, warning from 25 % (ours), each with at least 1 MiB. Confidence:
-//! high. The message names the largest constant with its source line. Remedy: pass the arrays as arguments. The rule is
-//! skipped if the file contains no program with its buffers.
+//! `constant_percent` is the share of the largest program's peak memory that constants take. Constants are arrays that
+//! a jitted function closes over. Severity: note from 10 %, warning from 25 % (ours), each with at least 1 MiB.
+//! Confidence: high. The message names the largest constant with its source line. Remedy: pass the arrays as arguments.
+//! The rule is skipped if the file contains no program with its buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

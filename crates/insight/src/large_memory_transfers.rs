@@ -2,10 +2,10 @@
 //!
 //! GPU only: the measure is the time of copies between host and device that neither computation nor communication overlaps, as
 //! a share of the window. Severity: warning from 10 %, critical from 30 % (ours: the JAX guide describes the pattern but gives
-//! no limit). Confidence: high. Remedy: call `jax.device_put` once and ahead of time, and do not convert to NumPy in the loop.
-//! If about as much data comes from pinned host memory as goes back to it (at most a quarter more or less, and at least 1 MiB per
-//! copy on average: our limits), the program keeps state on the host, such as an optimizer's. Then the finding says so, and
-//! the remedy is to keep it on the device.
+//! no limit). Confidence: high. Remedy: call `jax.device_put` once and ahead of time, and do not convert arrays to NumPy in the
+//! loop. A program is assumed to keep state on the host, such as the state of an optimizer, if about as much data comes from
+//! pinned host memory as goes back to it: at most a quarter more or less, and at least 1 MiB per copy on average (our limits).
+//! The finding then names this state, and the remedy is to keep it on the device.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
@@ -22,10 +22,11 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Maximum ratio of the data that goes one way to the data that goes back, for data that is kept on the host.
+/// Copies are treated as copies of state that is kept on the host if the bytes in one direction are at most this many
+/// times the bytes in the other.
 const SAME_DATA_RATIO: f64 = 1.25;
-/// Minimum mean size of a copy of such data. We chose this limit because results and batches of any size may look alike if they
-/// are small.
+/// Minimum mean size of a copy of state that is kept on the host. We chose this limit because small results and batches
+/// may have similar sizes by chance.
 const LEAST_STATE_BYTES: u64 = 1 << 20;
 
 /// Returns the bytes that go from pinned host memory to the device and back, if the program keeps state on the host.

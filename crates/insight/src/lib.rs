@@ -1,6 +1,6 @@
 //! Findings: causes of lost time or memory in a run, each with its cost, evidence and remedy.
 //!
-//! Each rule has its own file. Its id is the same in code, tests, docs/findings.md and URLs.
+//! Each rule has its own file. A rule has the same id in code, tests, docs/findings.md and URLs.
 //!
 //! A rule uses measured numbers only. If a number is missing, the rule returns [`Verdict::NotChecked`] rather than "fine".
 //! If a number has more than one interpretation, the finding has a lower confidence.
@@ -91,6 +91,7 @@ mod one_hot_lookup;
 mod out_of_memory;
 mod outside_window;
 mod padded_buffers;
+mod padded_rows;
 mod pairwise_reduction;
 mod per_example_gradients;
 mod pipeline_bubbles;
@@ -237,6 +238,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &product_order::RULE,
             &whole_table_update::RULE,
             &dense_experts::RULE,
+            &padded_rows::RULE,
             &masked_scores::RULE,
             &unfused_attention::RULE,
             &batched_loop::RULE,
@@ -318,7 +320,7 @@ pub fn examine(run: &Run, settings: &Settings) -> Examined {
     examined.with_findings(findings)
 }
 
-/// A finding, with the rule that fired.
+/// A finding, with the rule that reported it.
 struct Fired {
     rule: &'static Rule,
     finding: Finding,
@@ -353,7 +355,7 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Replaces a link to the page of steps by one to the page of devices if steps are unknown, because the page of steps is
+/// If steps are unknown, replaces a link to the Steps page with a link to the Devices page, because the Steps page is
 /// then empty.
 fn with_available_view(numbers: &Numbers<'_>, mut finding: Finding) -> Finding {
     if finding.view == Some(View::Steps) && !numbers.context.analysis.step_breakdown.has_steps {
@@ -377,7 +379,8 @@ fn not_checked(rule: &Rule, lacking: &str) -> Finding {
     }
 }
 
-/// Checks one rule. Returns `None` if no rule has that name. For tests: unlike [`findings`], it does not merge.
+/// Checks one rule. Returns `None` if no rule has this id. For tests. Unlike [`findings`], this function does not merge
+/// findings.
 pub fn verdict(context: &Context<'_>, id: &str) -> Option<Verdict> {
     let rule = rules().find(|rule| rule.id == id)?;
     Some(cut::checked(&Numbers::new(context), rule))

@@ -57,13 +57,14 @@ pub const OVERHEAD_PERCENT: Limits = Limits::new(10.0, 50.0);
 pub const OVERHEAD_NOTED_PERCENT: f64 = OVERHEAD_PERCENT.good / 2.0;
 /// Share of the time during which devices wait for the host, percent.
 pub const HOST_BOUND_PERCENT: Limits = OVERHEAD_PERCENT;
-/// Share of the time in ops on the host, percent (good: XProf's debug-print suggestion; bad: as for all overheads).
+/// Share of the time that ops on the host take, percent (good: XProf's debug-print suggestion; bad: as for all
+/// overheads).
 pub const HOST_OPS_PERCENT: Limits = Limits::new(5.0, OVERHEAD_PERCENT.bad);
 /// Minimum share of the time for communication to be the bottleneck, percent (XProf's collective-bound and data-shuffle
 /// suggestions). We chose the same limit for copies and launch gaps.
 pub const BOTTLENECK_PERCENT: f64 = 30.0;
-/// Minimum share of the time in the done ops of asynchronous copies or collectives for a finding, percent (XProf,
-/// `kAsyncDoneThresholdInPercent`).
+/// Minimum share of the time that the done ops of asynchronous copies or collectives take for a finding, percent
+/// (XProf, `kAsyncDoneThresholdInPercent`).
 pub const ASYNC_DONE_PERCENT: f64 = 10.0;
 /// Share of the time during which devices wait for input, percent. The limit for good comes from XProf's input-bound
 /// suggestion. We chose the limit for bad: beyond it, input is most of the time that could be saved.
@@ -73,21 +74,23 @@ pub const SHORT_KERNEL_US: f64 = 100.0;
 /// Mean duration below which kernels are short, microseconds (JAX guide: bad). The guide also warns below 1 ms, but most
 /// kernels of healthy programs are shorter than that.
 pub const SHORT_MEAN_KERNEL_US: f64 = SHORT_KERNEL_US;
-/// Minimum mean duration of an op to be compared with a peak, microseconds (XProf's limit for short kernels). Shorter ops are
-/// limited by their start-up and are measured too coarsely.
+/// Ops are compared with a peak only if their mean duration is at least this long, microseconds (XProf's limit for
+/// short kernels). Shorter ops are limited by their start-up and are measured too coarsely.
 pub const SHORTEST_OP_US: f64 = 10.0;
 /// Compile time, microseconds (JAX guide).
 pub const COMPILE_US: Limits = Limits::new(2e6, 10e6);
 /// Share of the main memory's bandwidth that is used, percent (JAX guide).
 pub const BANDWIDTH_PERCENT: Limits = Limits::new(60.0, 40.0);
-/// Share of a peak above which the devices use the resource well, percent (XProf's memory-bound and compute-bound suggestions).
+/// Share of a resource's peak above which the devices use this resource well, percent (XProf's memory-bound and
+/// compute-bound suggestions).
 pub const UTILIZED_PERCENT: f64 = 70.0;
-/// Share of the other peak below which the other resource does not limit the run, percent (XProf, as above).
+/// Share of a resource's peak below which this resource does not limit the run, percent (XProf's memory-bound and
+/// compute-bound suggestions).
 pub const UNDERUTILIZED_PERCENT: f64 = 50.0;
 /// Share of its roofline bound below which an op is slow, percent. We chose half of the rate of a tuned library kernel.
 pub const SLOW_OP_PERCENT: f64 = 35.0;
-/// Minimum mean number of calls or runs per step above which every step is assumed to have one. We chose a limit below
-/// 1 because the edge of the window may cut a step.
+/// Mean number of calls or runs per step from which every step is assumed to have one. We chose a limit below 1 because
+/// the edge of the window may cut a step.
 pub const EACH_STEP: f64 = 0.9;
 /// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
@@ -102,14 +105,14 @@ pub const UNEVEN_LAYER_PERCENT: f64 = 20.0;
 /// Minimum time that a slow layer must lose for the rule to fire, as a share of the op time in percent. We chose this
 /// limit because a smaller loss is not worth a search.
 pub const UNEVEN_OF_OPS_PERCENT: f64 = 1.0;
-/// From this share in use, a device's memory counts as nearly full, percent (JAX guide: peak memory below 90 %).
+/// Used share from which a device's memory is treated as nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// Share of a program's peak memory that a change could save, percent. We chose these limits because they make room for
 /// a batch that is a tenth or a third larger.
 pub const OF_PEAK_MEMORY_PERCENT: Limits = Limits::new(10.0, 25.0);
-/// Increase of the step time under tracing, percent. Beyond the first limit, a note reports it. We chose that limit
-/// because the checklist accepts 5 to 10 % for a profiler. We chose the second limit: beyond it, the times no longer
-/// represent the program.
+/// Increase of the step time under tracing, percent. Beyond the first limit, a note reports the increase. We chose the
+/// first limit because the checklist accepts 5 to 10 % for a profiler. We chose the second limit: beyond it, the times
+/// no longer represent the program.
 pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);
 
 /// Returns the mean duration of a GPU kernel in microseconds, and the number of kernels. On other platforms, and for profiles
@@ -125,8 +128,8 @@ pub fn mean_kernel(profile: &UnifiedProfile) -> Option<(f64, u64)> {
 }
 
 /// Returns true if short kernels may cost time. The host launches the kernels of a GPU one by one, but not the ops of
-/// TPUs and CPUs. Short kernels cost no time on a GPU that is always busy. If its busy share is unknown, short kernels
-/// are treated as costly.
+/// TPUs and CPUs. Short kernels cost no time on a GPU that is always busy. If the busy share of the GPU is unknown,
+/// short kernels are treated as costly.
 pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
     let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
     profile.metadata.platform() == Some(Platform::Gpu) && busy.is_none_or(|busy| busy < BUSY_PERCENT.good)
@@ -136,7 +139,7 @@ pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
 mod tests {
     use super::*;
 
-    /// Tests the guide's table of key performance indicators: a value at, below and above each limit.
+    /// Tries a value at, below and above each limit in the guide's table of key performance indicators.
     #[test]
     fn a_value_at_a_limit_is_a_warning() {
         let cases = [

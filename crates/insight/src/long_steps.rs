@@ -17,7 +17,7 @@ const LONG: f64 = 0.05;
 /// Number of steps that a sentence lists by name.
 const MOST_LISTED: usize = 3;
 
-/// Time lost in long steps with one cause.
+/// Time lost in the long steps that have one cause in common.
 pub(super) struct Loss<'a> {
     /// The steps, longest first.
     pub steps: Vec<&'a Step>,
@@ -25,9 +25,9 @@ pub(super) struct Loss<'a> {
     pub lost_us: f64,
     /// Part of the step that exceeds its own median by the most time. `None` if steps have no breakdown.
     pub part: Option<StepPart>,
-    /// Time of that part in the longest step, in microseconds.
+    /// Time that `part` takes in the longest step, in microseconds.
     pub part_us: f64,
-    /// Excess of that part over its median in the longest step, in microseconds.
+    /// Time by which `part` exceeds its median in the longest step, in microseconds.
     pub excess_us: f64,
     /// Function that the host runs during the idle time, or the op that takes longer.
     pub place: Option<String>,
@@ -91,7 +91,6 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
     (losses, typical)
 }
 
-/// Returns the median of each part, in microseconds.
 fn median_parts(steps: &[&StepParts]) -> Vec<f64> {
     let values: Vec<_> = steps.iter().map(|parts| parts.values_us()).collect();
     let of_part = |part: StepPart| {
@@ -126,7 +125,7 @@ fn op_of(numbers: &Numbers<'_>, step: &Step, typical: f64) -> Option<String> {
     grown_op(numbers.context, long, usual).map(|(name, _)| shown(&name))
 }
 
-/// Returns the index of the step of these rows.
+/// Returns the index of the step to which these rows belong.
 fn first(rows: &[StepRow]) -> Option<u64> {
     rows.first()?.step.map(u64::from)
 }
@@ -151,7 +150,6 @@ impl Loss<'_> {
         Some(format!("{}{place}", self.part_name()?))
     }
 
-    /// Names the part that takes longer.
     fn part_name(&self) -> Option<&'static str> {
         Some(match self.part? {
             StepPart::Compute => "compute",
@@ -206,7 +204,6 @@ impl Loss<'_> {
         }
     }
 
-    /// Returns the name of the evidence for the part.
     pub(crate) fn evidence(&self) -> Option<String> {
         self.part.map(evidence_of)
     }

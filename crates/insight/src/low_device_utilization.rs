@@ -3,10 +3,10 @@
 //! `busy_percent` of the window is below 80 % (warning) or below 50 % (critical). Both limits come from the JAX guide.
 //! Confidence: high, or medium if steps are unknown, because idle time then also includes the time between steps. If
 //! the host spends more than half of the idle time in one of the user's ranges or functions, the title names this range
-//! or function, together with the call that takes at least half of its time (`host_meanwhile.ranges[].calls`). If that
-//! call waits for a lock, the message names the functions that another thread runs during the wait, because that other
-//! thread may hold the lock. Remedy: look at the host's activity in the gaps. The rule is skipped if no device ran at
-//! least 10 ops (ours: a capture of one launch has no gaps).
+//! or function, together with the call inside it that takes at least half of its time
+//! (`host_meanwhile.ranges[].calls`). If that call waits for a lock, the message names the functions that another
+//! thread runs during the wait, because that other thread may hold the lock. Remedy: look at the host's activity in the
+//! gaps. The rule is skipped if no device ran at least 10 ops (ours: a capture of one launch has no gaps).
 
 use super::draft::{Draft, lacks};
 use super::gap;
@@ -112,7 +112,8 @@ mod tests {
         fine(host_bound(800), &RULE);
     }
 
-    /// Launch times are absent, so the cause of the idle time is unknown. But the host's activity during that time is known.
+    /// Launch times are absent, so the cause of the idle time is unknown, but the host's activity during that time is
+    /// known.
     #[test]
     fn idle_devices_name_the_hosts_activity() {
         let evaluated = |duration: i64| {

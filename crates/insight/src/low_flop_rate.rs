@@ -1,20 +1,19 @@
 //! Matrix products, convolutions or attention run far below the roofline bound.
 //!
-//! The rule considers ops of at least 10 us whose FLOPs and peak are known. It fires if the ops of a family reach less
-//! than 35 % of their roofline bound (mean weighted by self time) and take at least 20 % of the window (both limits are
-//! ours). The bound is the peak rate of the op's data type or the memory bandwidth. The rule reports the family with
-//! the largest possible saving. The impact is the time of its ops above the roofline bound. Severity: warning.
-//! Confidence: medium, because FLOPs come from the compiler or a library call. The FLOPs of attention include the
-//! products that a mask removes, except for calls to cuDNN and Transformer Engine with a causal mask, for which half of
-//! the products are included.
+//! The rule considers ops of at least 10 us whose FLOPs and peak are known. The rule fires if the ops of a family reach
+//! less than 35 % of their roofline bound (mean weighted by self time) and take at least 20 % of the window (both
+//! limits are ours). The bound is the peak rate of the op's data type or the memory bandwidth. The rule reports the
+//! family with the largest possible saving. The impact is the time that the ops of this family take beyond their
+//! roofline bound. Severity: warning. Confidence: medium, because FLOPs come from the compiler or a library call. The
+//! FLOPs of attention include the products that a mask removes. For calls to cuDNN and Transformer Engine with a causal
+//! mask, only half of the products are included.
 //!
 //! If the precision of float32 products forbids the fast arithmetic, the products are compared with the peak of the slower
 //! arithmetic that they use: float32 without tensor cores, or several bfloat16 passes. `bf16_in_fp32` reports the precision.
 //!
-//! If most of the slow time of attention is in custom calls, it already runs in a fused kernel. The remedy then does not
-//! suggest a fused kernel, and the finding is only a note if the ops reach at least 15 % of the bound (ours: the
-//! FlashAttention-3 paper measures 17 to 50 % of an H100's peak for a head dimension of 64, depending on mask, sequence length
-//! and direction).
+//! If most of the slow time of attention is in custom calls, attention already runs in a fused kernel. The remedy then does not
+//! suggest a fused kernel. If the ops reach at least 15 % of the bound, the finding is only a note (ours: the FlashAttention-3
+//! paper measures 17 to 50 % of an H100's peak for a head dimension of 64, depending on mask, sequence length and direction).
 //!
 //! Remedy: change the shapes or the data type, or use another kernel. The rule is skipped if the peak is unknown.
 
@@ -35,7 +34,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of one family's slow ops in the window for the rule to fire (twice the JAX guide's limit for overheads).
+/// The rule fires if the slow ops of one family take at least this share of the window (twice the JAX guide's limit for
+/// overheads).
 const TIME_PERCENT: f64 = 2.0 * OVERHEAD_PERCENT.good;
 
 /// Families whose FLOPs can be compared with a peak, and their names in messages.
@@ -90,7 +90,7 @@ struct Slow<'a> {
     slowest: &'a Op,
     /// Share of the self time of all ops, percent.
     share: f64,
-    /// Mean share of the ops' roofline bounds, weighted by time, percent.
+    /// Mean share of their roofline bound that the ops reach, weighted by time, percent.
     reached: f64,
     /// True if most of the time is in calls of fused attention kernels.
     is_fused: bool,

@@ -5,8 +5,8 @@
 //! matrix products, because their traffic depends on their tiling. If these ops take at least 10 % of the op time
 //! (ours), the rule compares their bytes per second with the peak bandwidth. Severity: note below 60 % of the peak,
 //! warning below 40 % (JAX guide). Confidence: medium, because bytes are the compiler's estimate, and a cache may serve
-//! some of them. Remedy: access memory contiguously, and use larger shapes. The rule is skipped if the peak or the
-//! bytes are unknown.
+//! some of these bytes. Remedy: access memory contiguously, and use larger shapes. The rule is skipped if the peak or
+//! the bytes are unknown.
 
 use super::draft::{Draft, equals};
 use super::limits::{BANDWIDTH_PERCENT, OVERHEAD_PERCENT, SHORTEST_OP_US};

@@ -40,8 +40,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels have low occupancy", message)
         .remedy(
-            "In your own kernels, use fewer registers and less shared memory per block, or more blocks. For compiler-generated \
-             kernels, use larger shapes. Low occupancy costs nothing if memory or the matrix units are the limit.",
+            "In your own kernels, use fewer registers and less shared memory per block, or launch more blocks. For \
+             compiler-generated kernels, use larger shapes. Low occupancy costs nothing if memory or the matrix \
+             units are the limit.",
         )
         .passed("low_occupancy_percent", share, OVERHEAD_PERCENT.good)
         .passed("occupancy_pct", largest.shape.occupancy_percent.unwrap_or(0.0), OCCUPANCY_PERCENT)

@@ -1,18 +1,18 @@
 //! A power or temperature limit lowers the clock of a device.
 //!
-//! The rule has two forms. Both need samples of the clock or of throttling in the capture:
+//! The rule has two forms. Both forms need samples of the clock or of throttling in the capture:
 //!
 //! * Slow steps: counted steps with a low clock (at most 97 % of the highest clock of a step) take at least 1.05 times
-//!   the median duration of steps at the full clock (at least 98 %). The clock explains
-//!   `compute_us * (1 - clock / highest clock)` of the excess of these steps. The rule fires if the explained excess is
-//!   at least half of the excess of all such long steps, and at least 2 % of the time of all counted steps. It does not
-//!   fire if the steps with a low clock are longer by less than half of the predicted excess. Severity: warning.
+//!   the median duration of steps at the full clock (at least 98 %). The clock explains `compute_us * (1 - clock /
+//!   highest clock)` of the excess of these steps. The rule fires if the explained excess is at least half of the
+//!   excess of all such long steps, and at least 2 % of the time of all counted steps. The rule does not fire if the
+//!   steps with a low clock exceed the other steps by less than half of the predicted excess. Severity: warning.
 //!   Confidence: high.
 //! * All steps: a reason for a lower clock is active for at least 10 % of the window and the mean clock is at most 95 % of the
 //!   device's highest clock, or the device skips at least 5 % of its clock cycles. Severity: note. Confidence: high.
 //!
-//! All limits are ours. The rule is not reported if the capture has no such samples. Remedy: compare runs at the same
-//! clock, and raise the limit or improve the cooling.
+//! All limits are ours. The rule is not reported if the capture has no samples of the clock or of throttling. Remedy:
+//! compare runs at the same clock, and raise the limit or improve the cooling.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -24,9 +24,9 @@ use report::{Confidence, FindingSeverity, MeterStats, Step, UnifiedProfile, View
 pub(super) static RULE: Rule =
     Rule { id: "lowered_clock", title: "A limit lowers the clock of a device", ..Rule::checked_by(check) };
 
-/// Minimum clock of a step that is treated as unlimited, percent of the highest clock of a step.
+/// A step's clock is treated as unlimited from this percentage of the highest clock of all steps.
 const FULL_CLOCK_PERCENT: f64 = 98.0;
-/// Maximum clock that is low, percent of the highest clock of a step.
+/// A step's clock is low up to this percentage of the highest clock of all steps.
 const LOW_CLOCK_PERCENT: f64 = 97.0;
 /// Minimum duration of a long step, relative to the steps at the highest clock.
 const LONG_STEP: f64 = 1.05;
@@ -34,7 +34,7 @@ const LONG_STEP: f64 = 1.05;
 const LEAST_EXPLAINED: f64 = 0.5;
 /// Minimum lost time, percent of the time of all counted steps.
 const LEAST_LOST_PERCENT: f64 = 2.0;
-/// Minimum share of the time during which a reason is active, percent.
+/// Minimum share of the time during which a reason for a lower clock is active, percent.
 const LEAST_LIMITED_PERCENT: f64 = 10.0;
 /// Maximum mean clock that is treated as lowered, percent of the device's highest clock.
 const LOWERED_PERCENT: f64 = 95.0;
@@ -69,7 +69,7 @@ struct SlowSteps {
     slow_us: f64,
     /// Mean clock of the long steps, percent of the devices' highest clock.
     slow_clock_percent: f64,
-    /// Highest clock of a step.
+    /// Highest clock of a step, percent of the devices' highest clock.
     full_clock_percent: f64,
     /// Part of the excess of all long steps that the clock explains, percent.
     explained_percent: f64,
@@ -168,7 +168,7 @@ struct Lowered<'a> {
     number: (&'static str, f64),
 }
 
-/// Returns the device with the lowest clock among those whose clock a limit explains.
+/// Returns the device with the lowest clock among the devices whose low clock a limit explains.
 fn lowest(profile: &UnifiedProfile) -> Option<Lowered<'_>> {
     let hardware = profile.hardware.as_ref()?;
     let clock_of = |device: &str| {
@@ -237,8 +237,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{CounterTrack, StatValue, Trace, TraceBuilder};
 
-    /// Builds twelve steps. The steps of the second half have this clock and this length. `reason` is the share of samples with
-    /// a power cap.
+    /// Builds twelve steps. The steps in the second half of the run have this clock and this length. `reason` is the
+    /// share of samples with a power cap.
     fn steps(clock: f64, length: i64, reason: f64) -> Trace {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

@@ -1,13 +1,13 @@
 //! Each step calls many small compiled functions.
 //!
-//! JAX only: each step calls at least 30 compiled functions per host from Python (`PjitFunction(...)` on host threads,
-//! excluding nested calls; ours: a loop with a jitted step calls only a few). The impact is the share of the windows
-//! during which devices are idle within a streak of such calls. A streak has at least 10 calls on one thread, and each
-//! call begins at most 1 ms after the previous one ends (ours). Idle time during calls that compile is excluded,
-//! because launches do not cause it. The rule does not fire if the excluded time is longer than the remaining idle time
-//! and the remaining time is below the limit for a warning. Severity: note, warning from 10 % (JAX guide, overheads),
-//! critical from 50 %. Confidence: high. Remedy: put one `jax.jit` around these functions. The rule is skipped if there
-//! are no host events or no steps.
+//! JAX only: each step calls at least 30 compiled functions per host from Python (ours: a loop with a jitted step calls
+//! only a few). Such calls are `PjitFunction(...)` events on host threads, excluding nested calls. The impact is the
+//! share of the windows during which devices are idle within a streak of such calls. A streak has at least 10 calls on
+//! one thread, and each call begins at most 1 ms after the previous one ends (ours). Idle time during calls that
+//! compile is excluded, because launches do not cause it. The rule does not fire if the excluded time is longer than
+//! the other idle time, and the other idle time is below the limit for a warning. Severity: note, warning from 10 %
+//! (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: put one `jax.jit` around these functions. The
+//! rule is skipped if there are no host events or no steps.
 
 use std::collections::BTreeMap;
 
@@ -71,8 +71,8 @@ fn many_calls(numbers: &Numbers<'_>) -> Result<ManyCalls, Verdict> {
 }
 
 /// Returns true if calls of many small programs explain most of the time that devices wait for the host
-/// (`host_bound_percent`). The calls do not explain it if the host reads results between them, because each read waits
-/// for the devices.
+/// (`host_bound_percent`). The calls do not explain the wait if the host reads results between them, because each read
+/// waits for the devices.
 pub(super) fn explains(numbers: &Numbers<'_>, host_bound_percent: f64) -> bool {
     let reads = || numbers.host_side().is_some_and(HostSide::waits_for_devices);
     many_calls(numbers).is_ok_and(|calls| calls.idle >= MOST * host_bound_percent) && !reads()
@@ -168,8 +168,8 @@ fn has_ops(numbers: &Numbers<'_>, file: &str) -> bool {
     sources.any(|(path, _)| path.rsplit('/').next() == Some(file))
 }
 
-/// Lists the source lines of the ops with most executions among the programs of the functions that run at least twice in each
-/// of `steps`: `train.py:23, train.py:24`. Empty if the trace has no source lines.
+/// Lists the source lines whose ops are executed most often: `train.py:23, train.py:24`. Considers only the programs of
+/// functions that are called at least twice per step. Empty if the trace has no source lines.
 fn lines(numbers: &Numbers<'_>, functions: &[(String, u64)], steps: f64) -> String {
     let (ops, trace) = (&numbers.context.analysis.ops, numbers.trace);
     // The step itself may be among the functions. It has many lines, but is called once.
@@ -196,7 +196,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::{Framework, Trace};
 
-    /// Twelve steps of 1000 us on a device that is busy at first, then while `calls` small programs run, one every 10 us.
+    /// Builds twelve steps of 1000 us. In each step, the device first runs one long kernel, then `calls` small
+    /// programs, one every 10 us.
     fn eager_steps(calls: i64) -> Trace {
         let mut trace = gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 990 - 10 * calls);
@@ -253,7 +254,8 @@ mod tests {
         assert_eq!(finding(compiling(4), &RULE).severity, FindingSeverity::Note);
     }
 
-    /// An eager data loader: its function is called inside the loop of steps, and its file is the source of ops.
+    /// Builds a run with an eager data loader: its function is called inside the loop of steps, and its file is the
+    /// source of ops.
     fn loading(file: &'static str) -> Trace {
         let mut trace = gpu_steps(12, |b, at| {
             let (python, device) = (b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #7(Compute)"));

@@ -1,9 +1,10 @@
 //! Devices wait for launches between many short kernels.
 //!
-//! GPU only: each device has at least 50 kernels shorter than 0.1 ms (JAX guide), they are at least half of all kernels, and
-//! idle gaps shorter than 0.1 ms take at least 10 % of the active spans (`short_gap_percent`, critical from 30 %). The two
-//! limits for gaps are ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Kernels that
-//! the compiler runs during compilation are excluded. Confidence: high. Remedy: use a larger `jax.jit`, or command buffers.
+//! GPU only: each device has at least 50 kernels shorter than 0.1 ms (JAX guide), and such kernels are at least half of all
+//! kernels. Idle gaps shorter than 0.1 ms take at least 10 % of the active spans (`short_gap_percent`, critical from 30 %). The
+//! two limits for gaps are ours: a small kernel costs nothing if the next one follows at once, as with CUDA graphs. Kernels
+//! that the compiler runs during compilation are excluded. Confidence: high. Remedy: use a larger `jax.jit`, or command
+//! buffers.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT, SHORT_KERNEL_US};
@@ -24,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Minimum number of short kernels on a device.
 const FEWEST: usize = 50;
-/// Minimum share of short kernels for the rule to fire. At this share, short kernels are the norm.
+/// The rule fires if at least this share of the kernels is short. Short kernels are then the norm.
 const SHORT_SHARE_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -41,7 +41,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (module, product) = cost.scores.product;
     let source = module.source_of(product).map_or(String::new(), |source| format!(" at {}", shown(&source)));
     let share = numbers.op_percent(cost.time);
-    let kept = format::percent(100.0 * kept);
+    let share_kept = kept;
+    let kept = format::percent(100.0 * share_kept);
     let scores = shown(&cost.scores.shape);
     let message = format!(
         "The attention{source} computes all scores, {scores}, and its mask keeps only {kept} of them. The ops that read or write \
@@ -69,7 +70,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              positions, and multiply each block of queries by its own block of keys and the previous one. {kernel}"
         ))
         .passed("masked_score_percent", lost, limit)
-        .evidence("kept_scores", cost.scores.elements)
+        .passed("kept_score_percent", 100.0 * share_kept, 100.0 * MOST_KEPT)
+        .evidence("score_elements", cost.scores.elements)
         .at_stake(numbers.of_window(lost))
         .link(View::Ops, &equals("hlo_op_name", numbers.context.analysis.ops.text(numbers.trace, cost.largest.name)))
         .fires()

@@ -10,7 +10,7 @@ use memory::ProgramUse;
 use report::DeviceMemory;
 use trace::{Framework, Platform, SourceFormat};
 
-/// Minimum number of bytes that are worth a change of the program.
+/// Minimum number of bytes for which it is worth changing the program.
 pub(super) const LEAST_BYTES: u64 = 1 << 20;
 
 /// Advice for smaller padding.
@@ -49,7 +49,7 @@ pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUs
     })
 }
 
-/// Returns the device whose memory is fullest, and its used share of the capacity in percent.
+/// Returns the device whose memory is fullest, and the used share of its capacity in percent.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub(super) fn name(program: &ProgramUse) -> String {
     format::printable(&format::shorten(&program.figures.module, 60))
 }
 
-/// Lists the shapes with the most padding, as a sentence that starts with a space. Empty if none is known.
+/// Lists the shapes with the most padding, as a sentence that starts with a space. Empty if no shape is known.
 pub(super) fn padded_shapes(program: &ProgramUse) -> String {
     let shapes: Vec<String> = program.summary.padded.iter().take(NAMED).map(shape).collect();
     if shapes.is_empty() { String::new() } else { format!(" Shapes with the most padding: {}.", shapes.join("; ")) }

@@ -1,9 +1,9 @@
 //! Free memory is fragmented into blocks that are too small to use.
 //!
 //! If the capture contains allocator events, the finding is a warning if two conditions hold at the peak: at least 75 %
-//! of the capacity is in use (ours: below it, a large block is always free), and at least 50 % of the free memory is
-//! outside its largest block (ours: a request for half of the free memory fails). Otherwise, the finding is a note if
-//! at least 10 % of the largest program's allocations and 1 MiB are free even at its peak
+//! of the capacity is in use (ours: below this share, a large block is always free), and at least 50 % of the free
+//! memory is outside its largest block (ours: a request for half of the free memory fails). Otherwise, the finding is a
+//! note if at least 10 % of the largest program's allocations, and at least 1 MiB, are free even at the program's peak
 //! (`free_at_peak_percent = 100 * (total - peak) / total`). Confidence: high. Remedy: use blocks of the same size,
 //! shapes that do not change, or preallocation. The rule is skipped if neither the allocator nor a program is known.
 
@@ -18,10 +18,11 @@ use report::{Confidence, FindingSeverity, View};
 pub(super) static RULE: Rule =
     Rule { id: "memory_fragmentation", title: "Free memory is fragmented", ..Rule::checked_by(check) };
 
-/// Minimum share of free memory outside the largest block for memory to be fragmented. At this share, a request for
+/// Free memory is fragmented if at least this share of it is outside its largest block. At this share, a request for
 /// half of the free memory fails.
 const POOL_PERCENT: f64 = 50.0;
-/// Minimum used share of the capacity for fragmentation to matter. Below this share, a large block is always free.
+/// Fragmentation matters only if at least this share of the capacity is in use. Below this share, a large block is
+/// always free.
 const USED_PERCENT: f64 = 75.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

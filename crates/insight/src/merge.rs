@@ -1,13 +1,13 @@
 //! Merges findings about the same lost time, so that each loss is reported once.
 //!
 //! A finding names a cause or a symptom. If the causes that fire explain at least half of a symptom's impact, the
-//! symptom is omitted. If they explain less, the symptom is reported too, because there is another cause to find. A
-//! finding about a part of some lost time is merged into the finding about all of it.
+//! symptom is omitted. If the causes explain less, the symptom is reported too, because there is another cause to find.
+//! A finding about a part of some lost time is merged into the finding about all of it.
 
 use super::long_steps::evidence_of;
 use super::{Fired, Rule, rules};
 
-/// Share of a symptom's impact that its causes must account for.
+/// A symptom is omitted if its causes account for at least this share of its impact.
 pub(super) const MOST: f64 = 0.5;
 
 /// Omits findings that other findings explain. `findings` contains the findings that fired, in any order.
@@ -29,8 +29,8 @@ pub(super) fn merge(findings: &mut Vec<Fired>) {
 /// A rule that fired, with the affected share of the step.
 type Impact = (&'static Rule, Option<f64>);
 
-/// Takes the part of a step that grows most in the long steps of a finding, and returns the fired rule about this part. That
-/// rule's finding covers all steps, so the finding about some steps only repeats it.
+/// Returns the rule that fired about the part of a step that grows most in the long steps of a finding. That rule's
+/// finding covers all steps, so the finding about some steps only repeats it.
 fn rule_of_all_steps(it: &Fired, fired: &[Impact]) -> Option<&'static Rule> {
     let has = |name: &str| it.finding.evidence.iter().any(|evidence| evidence.name == name);
     let explains = |rule: &&Rule| {
@@ -64,7 +64,8 @@ fn absorb(findings: &mut Vec<Fired>, whole: &Rule, part: &Rule) {
     }
 }
 
-/// Returns true if causes with these shares explain a symptom. A cause without a share (a note, a count) always explains it.
+/// Returns true if causes with these shares explain a symptom. A cause without a share (a note, a count) always
+/// explains the symptom.
 fn explain(causes: &[Option<f64>], symptom: Option<f64>) -> bool {
     match symptom {
         _ if causes.is_empty() => false,
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(with(StepPart::Compile, &recompilation::RULE), 1);
     }
 
-    /// Rules that explain each other would all be omitted.
+    /// No two rules may explain each other, because both would be omitted.
     #[test]
     fn no_rules_explain_each_other() {
         for rule in rules() {

@@ -1,12 +1,12 @@
 //! Flax NNX takes modules apart and rebuilds them in Python on each call.
 //!
 //! Some functions of Flax NNX convert module graphs to trees of arrays and back (`crates/facts/src/module_graphs.csv`).
-//! The rule fires if a thread that launches device work runs such functions in each step, and devices are idle during
-//! them for at least 10 % of the window (JAX guide, overheads). On each call of a function that `nnx.jit` compiled,
-//! these functions run for each module and optimizer that the function takes or returns. Severity: warning, critical
-//! from 50 %. Confidence: high. The Python tracer slows these functions down, so the loss is smaller without it.
-//! Remedy: split the module once, and use `jax.jit` on the state. The rule is not reported if the Python tracer was
-//! off, and skipped if there are no host events or no steps.
+//! The rule fires if a thread that launches device work runs such functions in each step, and devices are idle while
+//! these functions run for at least 10 % of the window (JAX guide, overheads). On each call of a function that
+//! `nnx.jit` compiled, the conversions run for each module and optimizer that the function takes or returns. Severity:
+//! warning, critical from 50 %. Confidence: high. The Python tracer slows the conversions down, so the loss is smaller
+//! without the tracer. Remedy: split the module once, and use `jax.jit` on the state. The rule is not reported if the
+//! Python tracer was off, and is skipped if there are no host events or no steps.
 
 use super::draft::Draft;
 use super::limits::{EACH_STEP, OVERHEAD_PERCENT};
@@ -71,7 +71,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, in which every `each`-th step spends `time` us in functions of `file`.
+    /// Builds steps of 1000 us. Every `each`-th step spends `time` us in functions of `file`.
     fn steps(time: i64, each: i64, file: &'static str) -> Trace {
         gpu_steps(12, move |b, at| {
             let python = b.line("/host:CPU", "python");

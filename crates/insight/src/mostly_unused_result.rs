@@ -1,13 +1,14 @@
 //! A program computes a large array but reads only a small part of it.
 //!
-//! The program reads an op's result only through slices and gathers, which together select at most a quarter of it (our
-//! limit: a smaller saving is not worth a change). Between the op and the selection, there are only elementwise ops,
-//! broadcasts, reshapes, transposes, and reductions along other dimensions. For example, a language model computes
-//! logits for all positions of a prompt, but reads only those of the last position. The op must compute each element
-//! independently. Elementwise ops, reductions, matrix products and convolutions do so; sorts and loops do not. The
-//! impact is the time that such ops spend on elements that are never read. Severity: warning from 10 % of the window
-//! (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy: select first, then compute. Slices that divide
-//! an array among devices are excluded. The rule is skipped if the compiled program is missing.
+//! The program reads an op's result only through slices and gathers, which together select at most a quarter of the
+//! result (our limit: a smaller saving is not worth a change). Between the op and the selection, there are only
+//! elementwise ops, broadcasts, reshapes, transposes, and reductions along other dimensions. For example, a language
+//! model computes logits for all positions of a prompt, but reads only the logits of the last position. The op must
+//! compute each element independently. Elementwise ops, reductions, matrix products and convolutions meet this
+//! condition, but sorts and loops do not. The impact is the time that such ops spend on elements that are never read.
+//! Severity: warning from 10 % of the window (JAX guide, overheads), critical from 50 %. Confidence: high. Remedy:
+//! select first, then compute. Slices that divide an array among devices are excluded. The rule is skipped if the
+//! compiled program is missing.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +31,8 @@ pub(super) static RULE: Rule = Rule {
 
 /// Maximum part of the result that is read.
 const MOST_USED: f64 = 0.25;
-/// Minimum share of the op time for an op to be examined, percent. We chose this limit because smaller ops change
-/// nothing.
+/// Minimum share of the op time for an op to be examined, percent. We chose this limit because changing a smaller op
+/// saves too little.
 const EXAMINED_PERCENT: f64 = 1.0;
 /// Ops that are not elementwise, and whose results can be computed in parts.
 const IN_PARTS: [&str; 12] = [
@@ -122,7 +123,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Examines the reads of an op's result. Returns `None` if more than [`MOST_USED`] of it is read.
+/// Examines the reads of an op's result. Returns `None` if more than [`MOST_USED`] of the result is read.
 fn unused<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Unused<'a>> {
     let (module, producer) = numbers.instruction(op)?;
     if !computes_in_parts(module, producer) {
@@ -134,7 +135,7 @@ fn unused<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Unused<'a>> {
     (used <= MOST_USED).then_some(Unused { op, module, producer, selection, used })
 }
 
-/// Returns true if a part of the result can be computed from parts of the operands.
+/// Returns true if each part of the result can be computed from a part of the operands.
 fn computes_in_parts(module: &Module, instruction: &Instruction) -> bool {
     let is_simple = |it: &Instruction| is_elementwise(module, it) || IN_PARTS.contains(&it.opcode.as_str());
     let is_product = |it: &Instruction| {
@@ -174,7 +175,7 @@ mod tests {
         })
     }
 
-    /// Reads one of `positions` in each row, after a reduction along the last dimension.
+    /// Builds instructions that reduce an array along its last dimension and then read one of `positions` in each row.
     fn last(positions: &'static str) -> Vec<Instruction> {
         vec![
             instruction("max.1", "reduce", "f32[4,96]").of(&["logits.1", "zero.1"]).int(14, 2),

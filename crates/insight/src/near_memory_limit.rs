@@ -1,11 +1,11 @@
 //! The memory of a device is nearly full.
 //!
-//! The rule considers the device whose memory is fullest. The measure is its `memory.devices[].peak_percent`
+//! The rule considers the device whose memory is fullest. The measure is the device's `memory.devices[].peak_percent`
 //! ([metrics.md](metrics.md), memory). Severity: warning from 90 % (JAX guide: peak memory below 90 %), critical above
-//! 100 %. Only the figures of programs can exceed 100 %. Confidence: high if the device's allocator reported the peak,
-//! medium if the peak comes from the largest program, because such a peak is a lower bound. The remedy depends on the
-//! largest class of memory. The rule is skipped if the file has neither allocator events nor a program together with
-//! the size of the device's memory.
+//! 100 %. Only a peak that comes from a program can exceed 100 %. Confidence: high if the device's allocator reported
+//! the peak, medium if the peak comes from the largest program, because such a peak is a lower bound. The remedy
+//! depends on the largest class of memory. The rule needs either allocator events, or a program and the size of the
+//! device's memory. Otherwise it is skipped.
 
 use super::draft::Draft;
 use super::limits::NEARLY_FULL_PERCENT;

@@ -1,14 +1,14 @@
 //! The file lacks the compiled programs, and therefore FLOPs, bytes or instructions.
 //!
 //! The file embeds no compiled program, and at least one of FLOPs, bytes, shapes and replica groups is missing for all
-//! ops. TPU ops contain all of these, even in a trace JSON. The finding names the missing ones. Severity: note.
+//! ops. TPU ops contain all four, even in a trace JSON. The finding names the missing values. Severity: note.
 //! Confidence: high. Remedy: open the xplane of the same run, or make a capture that keeps the programs. The rule is
 //! not reported for PyTorch.
 //!
 //! If the file embeds some programs but not all that ran, the finding names the missing programs.
-//! `missing_program_time_percent` is the share of their ops in the self time of all ops. Severity: note from 1 % (ours).
-//! Confidence: high. Remedy for JAX: do not compile for the CPU in the process that captures, because that can drop the
-//! accelerator's programs (jax#37533).
+//! `missing_program_time_percent` is the share of the op time that the ops of the missing programs take. Severity: note
+//! from 1 % (ours). Confidence: high. Remedy for JAX: do not compile for the CPU in the process that captures, because
+//! that can drop the accelerator's programs (jax#37533).
 
 use super::draft::Draft;
 use super::numbers::{Numbers, listed, shown};
@@ -67,7 +67,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Minimum share of missing programs in the op time for the rule to fire, if the file contains other programs.
+/// If the file contains other programs, the rule fires if the missing programs take at least this share of the op time.
 const MISSING_PERCENT: f64 = 1.0;
 /// Number of missing programs that a sentence names.
 const MOST_NAMED: usize = 3;

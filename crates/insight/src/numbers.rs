@@ -1,4 +1,4 @@
-//! Numbers that several rules share. Each is computed in one place, so that two rules never disagree.
+//! Numbers that several rules share. Each number is computed in one place, so that two rules never disagree.
 //!
 //! Shares are relative to the *window* ([`report::WindowKind`]), summed over the devices that ran ops.
 
@@ -89,8 +89,8 @@ impl InputWait {
 /// single launch has no gaps.
 const FEWEST_OPS: usize = 10;
 
-/// Minimum number of runs per step of an op that repeats. A value between one and this limit means one run per step,
-/// and a cut step.
+/// An op repeats if it runs at least this often per step. A value between 1 and this limit means that the op runs once
+/// per step and that the window cuts a step.
 pub(super) const REPEATED: f64 = 1.5;
 
 impl<'a> Numbers<'a> {
@@ -105,7 +105,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the verdict for a rule that lacks an input. If the file is XLA's trace JSON, advises the user to open
-    /// the xplane, which contains more.
+    /// the xplane, which contains more data.
     pub(super) fn lacks_in_json(&self, sentence: &str) -> Verdict {
         let is_export =
             self.trace.format == Some(SourceFormat::ChromeJson) && self.trace.framework != Framework::PyTorch;
@@ -133,12 +133,10 @@ impl<'a> Numbers<'a> {
         self.trace.framework.words()
     }
 
-    /// Returns the verdict for a rule that lacks host events.
     pub(crate) fn lacks_host_events(&self) -> Verdict {
         lacks(&format!("the capture contains no host events. Capture with {}.", self.words().host_events))
     }
 
-    /// Returns the verdict for a rule that lacks the peaks of the device.
     pub(crate) fn lacks_peaks(&self) -> Verdict {
         match self.platform {
             Some(Platform::Cpu) => lacks("crossprof has no peak rates for CPUs."),
@@ -156,7 +154,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns true if the program trains a model, that is, has a backward pass. Looks at the paths of ops (JAX), kernels named
-    /// after a gradient, host calls (PyTorch) and the program's name. Returns `None` if they are inconclusive.
+    /// after a gradient, host calls (PyTorch) and the program's name. Returns `None` if these names are inconclusive.
     pub(crate) fn trains(&self) -> Option<bool> {
         let ops = &self.context.analysis.ops;
         let text = |text| ops.text(self.trace, text);
@@ -196,12 +194,10 @@ impl<'a> Numbers<'a> {
         lacks(&format!("{sentence} {}.", self.words().mark_steps))
     }
 
-    /// Returns true on GPUs.
     pub(crate) fn is_gpu(&self) -> bool {
         self.platform == Some(Platform::Gpu)
     }
 
-    /// Returns true on TPUs.
     pub(crate) fn is_tpu(&self) -> bool {
         self.platform == Some(Platform::Tpu)
     }
@@ -220,8 +216,8 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// Returns the window of the step breakdown: the counted steps, even if the user selected a window without steps. Returns
-    /// `None` if [`Numbers::window`] does.
+    /// Returns the window of the step breakdown: the counted steps, even if the user selected a window without steps.
+    /// Returns `None` if [`Numbers::window`] returns `None`.
     pub(crate) fn window_of_parts(&self) -> Option<Window> {
         let window = self.window()?;
         let breakdown = &self.context.analysis.step_breakdown;
@@ -256,7 +252,7 @@ impl<'a> Numbers<'a> {
         self.context.analysis.roofline.unknown_custom_call_percent.unwrap_or(0.0)
     }
 
-    /// Returns a sentence about the custom calls that FLOPs and bytes exclude. It starts with a space. Empty if these
+    /// Returns a sentence, with a leading space, about the custom calls that FLOPs and bytes exclude. Empty if these
     /// calls take less than a percent of the op time.
     pub(crate) fn left_out(&self) -> String {
         let calls = self.uncosted_calls_percent();
@@ -311,12 +307,13 @@ impl<'a> Numbers<'a> {
         Some((vendor, (number("compute_cap_major")?, number("compute_cap_minor")?)))
     }
 
-    /// Converts a share of the self time of all device ops to a share of the window. Unchanged if the window is unknown.
+    /// Converts a share of the self time of all device ops to a share of the window. Returns the share unchanged if the
+    /// window is unknown.
     pub(crate) fn of_window(&self, percent_of_ops: f64) -> f64 {
         self.window().map_or(percent_of_ops, |window| percent_of_ops * window.busy_percent / 100.0)
     }
 
-    /// Returns the share of the wanted categories in the self time of all device ops, percent.
+    /// Returns the share of the op time that the wanted categories take, percent.
     pub(crate) fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
         let categories = self.profile.kernels.kernels_by_category.iter();
         categories.filter(|(name, _)| wanted(name)).filter_map(|(_, category)| category.percent).sum()
@@ -340,12 +337,11 @@ impl<'a> Numbers<'a> {
         self.category(op) == hlo_categories::SORT || matches!(primitive(path), Some("sort" | "top_k"))
     }
 
-    /// Returns the category of an op.
     pub(crate) fn category(&self, op: &Op) -> &'a str {
         self.context.analysis.ops.text(self.trace, op.category)
     }
 
-    /// Returns the op with the most self time in the wanted categories.
+    /// Returns the op that takes the most self time in the wanted categories.
     pub(crate) fn largest_op(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a Op> {
         let ops = &self.context.analysis.ops;
         ops.rows.iter().filter(|op| wanted(ops.text(self.trace, op.category))).max_by_key(|op| op.self_time)
@@ -401,8 +397,8 @@ impl<'a> Numbers<'a> {
         Some(op.executions as f64 / self.steps_in_window()? / f64::from(op.devices.max(1)))
     }
 
-    /// Names the largest of the wanted collectives, with its number of runs if it runs more than once per step, as a sentence
-    /// that starts with a space. Empty if there is none.
+    /// Names the largest of the wanted collectives, with its number of runs if it runs more than once per step, as a
+    /// sentence that starts with a space. Empty if there is no such collective.
     pub(crate) fn largest_collective(&self, wanted: &dyn Fn(&Op) -> bool) -> String {
         let wanted = self.context.analysis.ops.rows.iter().filter(|op| wanted(op));
         let Some(op) = wanted.max_by_key(|op| op.self_time) else { return String::new() };
@@ -415,7 +411,7 @@ impl<'a> Numbers<'a> {
         format!(" The largest is {}{repeated}.", self.op_with_source(op))
     }
 
-    /// Returns the communication page, filtered on the wanted kind with the most time.
+    /// Returns a link to the Communication page, filtered on the wanted kind that takes the most time.
     pub(crate) fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (View, String) {
         let kinds = self.context.analysis.collectives.kinds();
         let kind = kinds.iter().find(|(kind, _)| wanted(kind));
@@ -426,7 +422,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Returns the wanted category with the most time.
+    /// Returns the wanted category that takes the most time.
     pub(crate) fn largest_category(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a str> {
         let categories = self.profile.kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name));
         categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
@@ -456,7 +452,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the time that host threads spend on preparing input, and on transfers between host and device, in microseconds.
-    /// `None` if there is neither.
+    /// `None` if host threads do neither.
     pub(crate) fn input_time_us(&self) -> Option<(f64, f64)> {
         let threads = self.context.analysis.step_breakdown.host_threads.as_ref()?;
         let time = |wanted: HostRole| {
@@ -466,7 +462,7 @@ impl<'a> Numbers<'a> {
         (input + transfer > 0.0).then_some((input, transfer))
     }
 
-    /// Lists the causes of idle time that take at least 5 % of the window, for sentences. Empty if none is known.
+    /// Lists the causes of idle time that take at least 5 % of the window, for sentences. Empty if no cause is known.
     pub(crate) fn idle_causes(&self) -> String {
         let Some(mean) = self.context.analysis.step_breakdown.mean.as_ref() else { return String::new() };
         let share = |part: StepPart| mean.percent(part).filter(|&share| share >= 5.0);
@@ -484,8 +480,8 @@ impl<'a> Numbers<'a> {
         causes.iter().map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the share of the communication in flight that computation overlaps, percent. `None` if there is no
-    /// communication.
+    /// Returns the share of the time with communication in flight that computation overlaps, percent. `None` if there
+    /// is no communication.
     pub(crate) fn communication_overlap_percent(&self) -> Option<f64> {
         self.context.analysis.step_breakdown.mean.as_ref()?.communication_overlap_percent()
     }
@@ -495,8 +491,8 @@ impl<'a> Numbers<'a> {
         self.profile.kernels.kernels_by_category.keys().any(|name| is_communication(name))
     }
 
-    /// Returns the share of the window in gaps between ops that are shorter than 100 microseconds, percent. During
-    /// these gaps, the device waits for the next launch. `None` if nothing ran.
+    /// Returns the share of the window that short gaps between ops (below 100 microseconds) take, percent. During these
+    /// gaps, the device waits for the next launch. `None` if nothing ran.
     pub(crate) fn short_gap_percent(&self) -> Option<f64> {
         *self.short_gaps.get_or_init(|| {
             let (mut window, mut short) = (Ps::ZERO, Ps::ZERO);
@@ -519,7 +515,7 @@ impl<'a> Numbers<'a> {
 const GRADIENTS: [&str; 8] =
     ["backward", "_bwd", "bwd_", "dgrad", "wgrad", "autograd::engine", "optimizer.step", "optimizer.zero_grad"];
 
-/// Shortens a name of the trace for a sentence.
+/// Shortens a name from the trace for a sentence.
 pub(super) fn shown(name: &str) -> String {
     base::format::printable(&base::format::shorten(name, 60))
 }

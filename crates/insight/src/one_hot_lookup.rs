@@ -3,8 +3,8 @@
 //! An op whose path contains `one_hot` writes a matrix of at least a million elements. The measure is the share of the op time
 //! that this op takes together with the ops that read its result. Severity: note from 5 %, warning from 20 % (ours: a lookup
 //! takes less than a percent). The compiled program shows which ops read the matrix, including those that read it after
-//! conversions, multiplications and outer products, because these preserve its zeros. Without the program, all ops with an
-//! operand of the same shape are assumed to read it. Confidence: medium. Remedy: use `table[ids]`.
+//! conversions, multiplications and outer products, because these operations preserve its zeros. Without the program, all ops
+//! with an operand of the same shape are assumed to read it. Confidence: medium. Remedy: use `table[ids]`.
 
 use std::collections::BTreeSet;
 
@@ -117,8 +117,9 @@ fn time_in_program(numbers: &Numbers<'_>, of: &Op, one_hot: &[(&Op, String)]) ->
     Some(ops.rows.iter().filter(touches).map(|op| op.self_time).sum())
 }
 
-/// Minimum ratio of the size of a product's result to the size of its larger operand. Above it, a product of one-hot matrices
-/// is nearly all zeros, because each element that the product sums makes at most one element of a row nonzero.
+/// Minimum ratio of the size of a product's result to the size of its larger operand. Above this ratio, a product of
+/// one-hot matrices consists mostly of zeros: each element that the product sums makes at most one element of a row
+/// nonzero.
 const EXPANSION: f64 = 4.0;
 
 /// Returns true for a product that is much larger than its operands, such as the outer products of the rows of two one-hot

@@ -1,11 +1,12 @@
 //! The devices or the host ran out of memory.
 //!
-//! The input is the text of an out-of-memory error. The finding explains the error that needs the most memory. Severity:
-//! critical, or a warning if the allocator continued without the memory. The cause is the first of these that applies:
+//! The input is the text of an out-of-memory error. If the text contains several errors, the finding explains the one
+//! that needs the most memory. Severity: critical, or a warning if the allocator continued without the memory. The
+//! cause is the first of these that applies:
 //!
 //! * a TPU's on-chip memory (VMEM, SMEM) is too small for a kernel;
 //! * the host's memory ran out;
-//! * padding: `padding_bytes` is at least half of the program's memory, or the program fits without it;
+//! * padding: `padding_bytes` is at least half of the program's memory, or the program fits without padding;
 //! * the free memory is fragmented: the request is larger than the largest free block, but smaller than the free memory or the
 //!   memory that is reserved but unused;
 //! * the program is small, so other programs or arrays used the memory: the program needs at most half of the capacity (if the
@@ -14,7 +15,7 @@
 //! * an allocation is larger than the free memory.
 //!
 //! Confidence: high for facts in the text, medium if other programs or arrays used the memory. If the text contains no sizes,
-//! the finding quotes the text. The rule is not reported for other inputs.
+//! the finding quotes the text. For other inputs, the rule does not apply.
 
 use super::draft::Draft;
 use super::memory::{PADDING_REMEDY, padded_shapes};
@@ -45,15 +46,15 @@ enum Cause {
     Host,
     /// Layouts pad the arrays.
     Padding,
-    /// Enough memory is free, but fragmented.
+    /// Enough memory is free, but the free memory is fragmented.
     Pieces,
     /// The program is small, so other programs, arrays or processes used the memory.
     HeldElsewhere,
-    /// The program needs more than the capacity.
+    /// The program needs more than the capacity of the device.
     Program,
     /// One allocation is larger than the free memory.
     Allocation,
-    /// The text contains no sizes.
+    /// The error contains no sizes.
     Unknown,
 }
 
@@ -154,7 +155,7 @@ fn title(error: &OutOfMemory, cause: Cause) -> String {
     }
 }
 
-/// Describes the sizes that the text contains, in sentences.
+/// Describes the sizes that the error contains, in sentences.
 fn sizes(error: &OutOfMemory, cause: Cause) -> String {
     let space = format::printable(&error.space_name());
     let mut sentences = Vec::new();
@@ -231,8 +232,9 @@ fn remedy(error: &OutOfMemory, cause: Cause) -> String {
              each array."
         }
         Cause::Program => {
-            "Recompute activations instead of keeping them, accumulate gradients over smaller batches, or shard parameters and \
-             batch over more devices. The Memory page lists the largest buffers in the text."
+            "Recompute activations instead of keeping them, accumulate gradients over smaller batches, or shard \
+             parameters and batch over more devices. The Memory page lists the largest buffers that the error \
+             names."
         }
         Cause::Allocation | Cause::Unknown if is_pytorch => {
             "Use a smaller batch, or record the live allocations with torch.cuda.memory._record_memory_history()."

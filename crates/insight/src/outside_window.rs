@@ -1,9 +1,9 @@
 //! Most of the devices' work is outside the window that the numbers cover.
 //!
 //! The window contains less than a quarter of the devices' busy time (`window.work_percent`), and the user did not
-//! select it. Severity: note, or a warning if 90 % is outside (both limits are ours: the edge of a capture often
-//! excludes one of two steps). Confidence: high. `window.caution` shows the same warning at the top of every report. It
-//! also warns if devices worked for less than half of the capture.
+//! select this window. Severity: note, or a warning if at least 90 % of the busy time is outside (both limits are ours:
+//! the edge of a capture often excludes one of two steps). Confidence: high. `window.caution` shows the same warning at
+//! the top of every report. The caution also appears if devices worked for less than half of the capture.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -12,13 +12,12 @@ use base::format;
 use metrics::LEAST_WORK_PERCENT;
 use report::{Confidence, FindingSeverity, View};
 
-/// `window.caution` contains the same warning at the top of every report.
 pub(super) static RULE: Rule =
     Rule { id: "outside_window", title: "Most of the device work is outside the window", ..Rule::checked_by(check) };
 
-/// Share outside the window above which a note is reported (as in `window.caution`).
+/// Share of the work outside the window above which a note is reported (as in `window.caution`).
 const NOTE_PERCENT: f64 = 100.0 - LEAST_WORK_PERCENT;
-/// Minimum share outside the window for a warning. The numbers then cover less than a tenth of the work.
+/// Minimum share of the work outside the window for a warning. The numbers then cover less than a tenth of the work.
 const WARNING_PERCENT: f64 = 90.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,11 +1,11 @@
 //! Arrays are padded, because their shapes do not fill the tiles of a TPU.
 //!
-//! `padding_percent` is the share of padding in the largest program's peak. A TPU stores arrays in tiles (8 x 128
-//! elements of 32 bits), so dimensions are rounded up to multiples of the tile's dimensions. Severity: note from 10 %,
-//! warning from 25 % (ours), each with at least 1 MiB. Confidence: high. The message names the shapes with the most
-//! padding. For each of these shapes, it suggests another shape if another order of dimensions or merging the last two
-//! dimensions saves at least half of the padding. Remedy: use dimensions that are multiples of 8 and 128, and put long
-//! dimensions last. The rule is skipped if the file contains no program with its buffers.
+//! `padding_percent` is the share of the largest program's peak memory that padding takes. A TPU stores arrays in tiles
+//! (8 x 128 elements of 32 bits), so dimensions are rounded up to multiples of the tile's dimensions. Severity: note
+//! from 10 %, warning from 25 % (ours), each with at least 1 MiB. Confidence: high. The message names the shapes with
+//! the most padding. For each of these shapes, the message suggests another shape if another order of dimensions or
+//! merging the last two dimensions saves at least half of the padding. Remedy: use dimensions that are multiples of 8
+//! and 128, and put long dimensions last. The rule is skipped if the file contains no program with its buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

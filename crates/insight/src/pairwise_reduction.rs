@@ -108,7 +108,7 @@ fn pairs<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<Pairs<'a>> {
     Some(Pairs { op, module, combines, inputs })
 }
 
-/// Returns true for a broadcast of an array, also after a conversion.
+/// Returns true for a broadcast of an array, and for a conversion of such a broadcast.
 fn is_spread(module: &Module, instruction: &Instruction, elements: f64) -> bool {
     let source = if instruction.is("convert") { module.operand(instruction, 0) } else { Some(instruction) };
     source.is_some_and(|it| {
@@ -125,7 +125,7 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Computes the distances between `rows` rows and 4096 rows of 64 numbers, in `time` of 1000 us.
+    /// Builds steps of 1000 us that compute the distances between `rows` rows and 4096 rows of 64 numbers in `time` us.
     fn distances(rows: &str, time: i64, combine: &'static str) -> Trace {
         distances_of("f32", rows, time, combine)
     }

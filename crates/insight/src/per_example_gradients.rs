@@ -1,18 +1,19 @@
 //! Per-example gradients are written to memory.
 //!
-//! `jax.vmap(jax.grad(loss))` computes a gradient of all weights for each example. XLA writes all of them to memory before it
-//! reduces them, for example to clip each gradient's norm (differentially private training), or to take their mean.
+//! `jax.vmap(jax.grad(loss))` computes a gradient of all weights for each example. XLA writes all of these gradients to
+//! memory before it reduces them, for example to clip each gradient's norm (differentially private training), or to
+//! take their mean.
 //!
 //! ```text
 //! activations [B, T, I], gradients of outputs [B, T, O]  --product-->  gradients [B, I, O]  --reduce-->  [I, O]
 //! ```
 //!
 //! The rule looks for a matrix product below `vmap(transpose(jvp(...)))` whose result has the dimensions of a weight
-//! (an argument of the program) and one dimension more. The result must have at least 10 million elements, and at least
+//! (an argument of the program) and one more dimension. The result must have at least 10 million elements, and at least
 //! 4 times as many as the product's operands (both limits are ours). The cost is the time of the ops that read or write
-//! arrays of that size. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %.
-//! Confidence: medium, because the program may need each gradient. Remedy: compute norms without the gradients, or
-//! reduce over the batch first. The rule is skipped if the compiled program is missing.
+//! arrays of the same size as these gradients. Severity: warning from 10 % of the op time (JAX guide, overheads),
+//! critical from 50 %. Confidence: medium, because the program may need each gradient. Remedy: compute norms without
+//! the gradients, or reduce over the batch first. The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -30,7 +31,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of elements of the gradients. We chose this limit because fewer stay in a device's caches.
+/// Minimum number of elements of the gradients. We chose this limit because a device's caches can hold fewer elements.
 const MIN_ELEMENTS: f64 = 1e7;
 /// Minimum ratio of the gradients to the operands of their product.
 const GRADIENTS_PER_OPERAND: f64 = 4.0;
@@ -125,7 +126,7 @@ fn is_larger_than_operands(module: &Module, product: &Instruction) -> bool {
     elements >= MIN_ELEMENTS && elements >= GRADIENTS_PER_OPERAND * read
 }
 
-/// Returns the dimension that an array of gradients has in addition to those of a weight.
+/// Returns the dimension that an array of gradients has in addition to the dimensions of a weight.
 fn examples(dimensions: &[u64], weights: &[Vec<u64>]) -> Option<u64> {
     (0..dimensions.len()).find_map(|skipped| {
         let others = dimensions.iter().enumerate().filter(|(at, _)| *at != skipped).map(|(_, size)| *size);

@@ -2,9 +2,10 @@
 //!
 //! The measure is `pipeline.bubble_percent`. Severity: note from 5 %, warning from 10 %, critical from 50 % of the time
 //! from the first to the last work of a step (the JAX guide's limit for overheads). The impact is the time of the
-//! bubbles. The confidence equals the confidence of the pipeline. With `p` stages of equal length and `m` microbatches,
-//! the bubbles of the `gpipe` and `1f1b` schedules take `(p - 1) / (m + p - 1)` of the time. Remedy: more microbatches,
-//! an interleaved schedule, or stages of equal length. The rule is skipped if the devices do not form a pipeline.
+//! bubbles. The finding has the same confidence as the detected pipeline. With `p` stages of equal length and `m`
+//! microbatches, the bubbles of the `gpipe` and `1f1b` schedules take `(p - 1) / (m + p - 1)` of the time. Remedy: use
+//! more microbatches, an interleaved schedule, or stages of equal length. The rule is skipped if the devices do not
+//! form a pipeline.
 
 use super::draft::Draft;
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -108,7 +109,7 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::{Trace, TraceBuilder};
 
-    /// Builds steps of a forward pipeline with two stages: `(2 - 1) / (m + 1)` bubbles.
+    /// Builds steps of a forward pipeline with two stages. Bubbles take `(2 - 1) / (m + 1)` of the time.
     fn two_stages(microbatches: i64) -> Trace {
         let mut b = TraceBuilder::new();
         for stage in 0..2 {

@@ -2,12 +2,12 @@
 //!
 //! JAX on GPUs only: the process has used less than 50 % of the memory that JAX's allocator holds, and at least 1 GiB
 //! of it was never used (ours: another small program would fit). By default, the allocator takes three quarters of the
-//! device's memory at start, and nvidia-smi shows all of that as used. With `XLA_PYTHON_CLIENT_PREALLOCATE=false`, the
-//! allocator has the same limit but takes memory only when it needs it, and the rule does not fire.
-//! `memory.devices[].is_preallocated` distinguishes the two cases by the sizes of free blocks. Severity: note.
-//! Confidence: high. Remedy: set `XLA_PYTHON_CLIENT_MEM_FRACTION` or `XLA_PYTHON_CLIENT_PREALLOCATE`. The program
-//! itself needs no change. The rule is skipped if there are no allocator events, or if they do not show how much memory
-//! the allocator holds.
+//! device's memory at start, and nvidia-smi shows all of this memory as used. With
+//! `XLA_PYTHON_CLIENT_PREALLOCATE=false`, the allocator has the same limit but takes memory only when it needs it, and
+//! the rule does not fire. `memory.devices[].is_preallocated` distinguishes the two cases by the sizes of free blocks.
+//! Severity: note. Confidence: high. Remedy: set `XLA_PYTHON_CLIENT_MEM_FRACTION` or `XLA_PYTHON_CLIENT_PREALLOCATE`.
+//! The program itself needs no change. The rule is skipped if there are no allocator events, or if they do not show how
+//! much memory the allocator holds.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule =
 
 /// Used share of the reserved memory below which the rule fires.
 const USED_PERCENT: f64 = 50.0;
-/// Minimum unused memory for the rule to fire. Another small program would fit into it.
+/// Minimum unused memory for the rule to fire. Another small program would fit into the unused memory.
 const LEAST_BYTES: u64 = 1 << 30;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,9 +1,9 @@
-//! Matrix products run in an order that needs more work than another.
+//! Matrix products run in an order that needs more work than another order.
 //!
-//! A product forms a matrix that is only multiplied by thin matrices, as in `C = x.T @ g`, `C @ b`. The order
-//! `x.T @ (g @ b)` needs only a small part of the FLOPs. The backward pass of an adapter of low rank that is added to
-//! the weights forms such a product: for `x @ (w + a @ b)`, it computes the gradient of all weights, and then projects
-//! this gradient on `a` and `b`.
+//! A product forms a matrix that is only multiplied by thin matrices, as in `C = x.T @ g`, `C @ b`. The order `x.T @ (g
+//! @ b)` needs only a small part of the FLOPs. The backward pass of an adapter of low rank that is added to the weights
+//! forms such a product: for `x @ (w + a @ b)`, it computes the gradient of all weights, and then projects this
+//! gradient onto `a` and `b`.
 //!
 //! ```text
 //! [m, k] x [k, n], then [m, n] x [n, r]      2 m k n + 2 m n r FLOPs
@@ -13,12 +13,12 @@
 //! The rule looks for two cases:
 //!
 //! * a product whose result is only read by other products, directly or through conversions, changes of shape, and
-//!   factors that are one number. The other order needs at most a quarter of the FLOPs of all these products (ours).
-//!   The time of the other order is estimated as the time of the reading products multiplied by the ratio of the bytes,
-//!   or by the ratio of the FLOPs if this is more.
+//!   multiplications by a single number. The other order needs at most a quarter of the FLOPs of all these products
+//!   (ours). The time of the other order is estimated as the time of the products that read the result, multiplied by
+//!   the ratio of the bytes, or by the ratio of the FLOPs if that ratio is larger.
 //! * a product with a short contraction (at most an eighth of both sides, ours) whose result is added to a matrix that
 //!   only other products read: `w + a @ b`. The other order, `x @ w + (x @ a) @ b`, does not form the sum, but reads
-//!   and writes rows as long as those of `x` and the result. The other order is faster if `x` has few rows.
+//!   and writes rows as long as the rows of `x` and of the result. The other order is faster if `x` has few rows.
 //!
 //! The impact is the difference between the times of the two orders. Severity: note from 5 % of the op time (ours: half
 //! of the limit for a warning), warning from 10 % (JAX guide, overheads), critical from 50 %, or a note if the loss is
@@ -53,7 +53,7 @@ const SIDES_PER_CONTRACTION: f64 = 8.0;
 /// Minimum share of the op time for an op to be examined. We chose this limit because smaller ops hardly change the
 /// sum.
 const EXAMINED_PERCENT: f64 = 0.1;
-/// Maximum number of instructions between a product and those that read its result. Longer paths are not worth a
+/// Maximum number of instructions between a product and the products that read its result. Longer paths are not worth a
 /// search.
 const MOST_STEPS: usize = 64;
 
@@ -67,8 +67,8 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the sizes of a product. They follow from the FLOPs and the elements of the three matrices, for any order of the
-    /// dimensions.
+    /// Returns the sizes of a product. The sizes follow from the FLOPs and the elements of the three matrices, for any
+    /// order of the dimensions.
     fn of(module: &Module, product: &Instruction) -> Option<Sizes> {
         let elements = |it: &Instruction| it.shape.first_array().map(|array| array.elements());
         let (left, right) = (elements(module.operand(product, 0)?)?, elements(module.operand(product, 1)?)?);
@@ -91,13 +91,13 @@ impl Sizes {
     }
 }
 
-/// A product that reads the result of another one.
+/// A product that reads the result of another product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Reader {
     /// The instruction that runs: the product, or the fusion that contains it.
     runs: InstructionIndex,
     product: InstructionIndex,
-    /// Number of the operand that is the result.
+    /// Number of the operand that is the other product's result.
     operand: usize,
 }
 
@@ -105,7 +105,7 @@ struct Reader {
 #[derive(Default)]
 struct Readers {
     products: Vec<Reader>,
-    /// True if the matrix was added to another one.
+    /// True if the matrix was added to another matrix.
     is_added: bool,
 }
 
@@ -142,7 +142,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         (_, limit) if of_op < OVERHEAD_PERCENT.good => (FindingSeverity::Note, limit),
         severity => severity,
     };
-    let title = format!("Products in another order would save about {} of the op time", format::percent(share));
+    let title =
+        format!("Multiplying matrices in another order would save about {} of the op time", format::percent(share));
     Draft::new(severity, Confidence::Medium, &title, message(numbers, &found, largest))
         .remedy(&remedy(largest))
         .passed("product_order_percent", share, limit)
@@ -198,7 +199,7 @@ fn remedy(largest: &Avoidable<'_>) -> String {
     }
 }
 
-/// A program, with the users of each instruction and its ops.
+/// A program with its ops, and with the users of each instruction.
 struct Program<'a> {
     numbers: &'a Numbers<'a>,
     module: &'a Module,
@@ -223,13 +224,13 @@ impl<'a> Program<'a> {
         Program { numbers, module, users, ops }
     }
 
-    /// Returns the products of the program that another order avoids.
+    /// Returns the products that the program would avoid with another order.
     fn avoidable(&self) -> Vec<Avoidable<'a>> {
         let large = self.ops.iter().filter(|(_, op)| self.numbers.op_percent(op.self_time) >= EXAMINED_PERCENT);
         large.filter_map(|(&index, &op)| self.in_other_order(index, op)).collect()
     }
 
-    /// Examines an op that is a product, or a fusion with one.
+    /// Examines an op that is a product, or a fusion that contains one.
     fn in_other_order(&self, index: InstructionIndex, op: &'a Op) -> Option<Avoidable<'a>> {
         let instruction = self.module.at(index)?;
         let mut inside = fused(self.module, instruction).iter().filter(|it| is_product(it));
@@ -252,8 +253,8 @@ impl<'a> Program<'a> {
         Some(Avoidable { op, product, readers: count, is_added: readers.is_added, thin, flops, time })
     }
 
-    /// For a sum with a low-rank product, returns the time that the sum costs in excess of two thin products for each
-    /// product that reads it.
+    /// For a matrix to which a low-rank product is added, returns how much longer this sum takes than two thin products
+    /// for each product that reads the sum.
     fn without_sum(&self, op: &Op, sizes: Sizes, readers: &[Reader]) -> Option<Saving> {
         let Sizes { rows, contraction, columns, .. } = sizes;
         if contraction * SIDES_PER_CONTRACTION > rows.min(columns) || readers.is_empty() {
@@ -270,7 +271,7 @@ impl<'a> Program<'a> {
         (time > 0.0).then_some((Ps::new(time as i64), None, contraction))
     }
 
-    /// Returns the time that the products would save if the thin ones came first, and the FLOPs of both orders.
+    /// Returns the time that the products would save if the thin products came first, and the FLOPs of both orders.
     fn thin_first(&self, op: &Op, (product, sizes): (&Instruction, Sizes), readers: &[Reader]) -> Option<Saving> {
         let operands: f64 = self.module.operands(product).take(2).map(|it| it.shape.elements()).sum();
         let first = op.self_time.as_ps() as f64;
@@ -304,8 +305,8 @@ impl<'a> Program<'a> {
         Some(Read { sizes, rows, columns })
     }
 
-    /// Collects the products that read a value. `around` is the fusion that contains the value. Returns `None` if anything else
-    /// reads it.
+    /// Collects the products that read a value. `around` is the fusion that contains the value. Returns `None` if
+    /// anything but a product reads the value.
     fn follow(
         &self,
         value: InstructionIndex,
@@ -399,7 +400,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// A product that reads a matrix, described from the matrix's side.
+/// A product that reads a matrix, with its sizes as seen from this matrix.
 struct Read {
     sizes: Sizes,
     /// Rows of the matrix, and of the product's result.
@@ -408,7 +409,7 @@ struct Read {
     columns: f64,
 }
 
-/// Returns true for a product of two matrices. On TPUs, it is a convolution without a window.
+/// Returns true for a product of two matrices. On TPUs, such a product is a convolution without a window.
 fn is_product(instruction: &Instruction) -> bool {
     let dimensions = &instruction.attributes().convolution;
     let has_window = dimensions.as_ref().is_none_or(|it| !it.input_spatial.is_empty());
@@ -438,7 +439,7 @@ mod tests {
         instruction(name, "dot", shape).of(of).message(30, message().int(1, left).int(2, right)).path(BACKWARD)
     }
 
-    /// Builds steps of 1000 us, in which dot.1 takes `time` us and each op that reads its result takes 10 us.
+    /// Builds steps of 1000 us in which dot.1 takes `time` us and each op that reads its result takes 10 us.
     fn steps(time: i64, program: fn() -> Vec<Instruction>, readers: &'static [&'static str]) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {
@@ -463,7 +464,7 @@ mod tests {
         ]
     }
 
-    /// The gradient of all weights, which only two thin products read.
+    /// Builds the gradient of all weights, which only two thin products read.
     fn projected() -> Vec<Instruction> {
         let mut main = arguments("f32[1024,16]");
         main.extend([
@@ -485,7 +486,7 @@ mod tests {
         // Each of the two readers reads two matrices of 2048 x 1024 instead of one of 1024 x 1024, so they take 79 us instead of
         // 20.
         let found = finding(trace(300), &RULE);
-        let title = "Products in another order would save about 24.1 % of the op time";
+        let title = "Multiplying matrices in another order would save about 24.1 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Warning, title));
         let start = "dot.1 in adapter computes f32[1024,1024] as a product, and only 2 products with a dimension of at most 16 use it.";
         assert!(found.message.starts_with(start), "{}", found.message);
@@ -551,7 +552,7 @@ mod tests {
         fine(steps(300, first, &["dot.2"]), &RULE);
     }
 
-    /// Builds weights plus a product of rank 16, which a product with `rows` reads.
+    /// Builds the sum of weights and a product of rank 16. A product with `rows` reads the sum.
     fn adapted(rows: &'static str, result: &'static str, addend: &'static str) -> Vec<Instruction> {
         vec![
             instruction("w.1", "parameter", "f32[1024,1024]"),

@@ -10,7 +10,7 @@ use metrics::{Op, OpFamily, is_amd};
 pub(super) enum Slower {
     /// Full float32 on an NVIDIA GPU. Other precisions use TF32 on the tensor cores.
     WithoutTensorCores,
-    /// This number of bfloat16 passes on a TPU. The default precision uses one.
+    /// Number of bfloat16 passes on a TPU. The default precision uses one pass.
     Passes(u8),
 }
 
@@ -34,12 +34,11 @@ impl Slower {
         }
     }
 
-    /// Returns the name of the precision.
     pub(crate) fn precision(self) -> &'static str {
         if self == Slower::Passes(3) { "HIGH" } else { "HIGHEST" }
     }
 
-    /// Returns the peak of this arithmetic, in FLOP/s. `None` if it is unknown.
+    /// Returns the peak of this arithmetic, in FLOP/s. `None` if the peak is unknown.
     pub(crate) fn peak(self, numbers: &Numbers<'_>) -> Option<f64> {
         let rates = &numbers.context.analysis.roofline.peaks.as_ref()?.rates;
         match self {

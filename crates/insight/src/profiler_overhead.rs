@@ -74,9 +74,9 @@ fn python_tracer(numbers: &Numbers<'_>, active: Interval, idle_percent: f64) -> 
 struct GraphLaunches {
     count: u64,
     mean_us: f64,
-    /// Mean number of kernels of a launch.
+    /// Mean number of kernels per launch.
     kernels: u64,
-    /// Share of the launches in the active time.
+    /// Percentage of the active time that the launches take.
     percent: f64,
 }
 
@@ -100,8 +100,8 @@ impl GraphLaunches {
     }
 }
 
-/// Returns the share of the time that launches of CUDA graphs take because the profiler records each of their kernels. `None` if it
-/// is small.
+/// Returns the share of the time that launches of CUDA graphs take because the profiler records each of their kernels.
+/// `None` if this share is small.
 pub(super) fn slow_graph_launches_percent(numbers: &Numbers<'_>) -> Option<f64> {
     Some(GraphLaunches::of(numbers, numbers.context.analysis.window.hull()?)?.percent)
 }

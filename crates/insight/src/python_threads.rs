@@ -1,13 +1,13 @@
 //! Other threads run Python while devices are idle.
 //!
-//! Threads other than those that launch device work run Python for at least half of the idle time, and their innermost
-//! call is not a wait (`sleep`, `acquire`, `recv`, ...; `crates/facts/src/python_waits.csv`). The impact is the idle
-//! share of the window, multiplied by the share of the idle time that the busiest thread spends in its function.
-//! Severity: warning from 10 % (JAX guide, overheads), critical from 50 %. Confidence: medium, because a function may
-//! run without holding Python's lock. Remedy: use processes instead of threads. If the launching thread waits in
-//! `queue.get` for most of the idle time, the finding instead reports that the other thread fills the queue too slowly.
-//! The confidence of this finding is high, and its remedy is to use more workers. The rule needs the Python tracer, and
-//! is skipped if there are no host events.
+//! Threads that do not launch device work run Python for at least half of the idle time, and their innermost call is
+//! not a wait (`sleep`, `acquire`, `recv`, ...; `crates/facts/src/python_waits.csv`). The impact is the idle share of
+//! the window, multiplied by the share of the idle time that the busiest thread spends in its function. Severity:
+//! warning from 10 % (JAX guide, overheads), critical from 50 %. Confidence: medium, because a function may run without
+//! holding Python's lock. Remedy: use processes instead of threads. If the launching thread waits in `queue.get` for
+//! most of the idle time, the finding instead reports that another thread fills the queue too slowly. The confidence of
+//! this finding is high, and its remedy is to use more workers. The rule needs the Python tracer, and is skipped if
+//! there are no host events.
 
 use super::draft::{Draft, lacks};
 use super::host_side::HostSide;
@@ -92,7 +92,8 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us. The device is busy for `busy` us. During the rest, another thread runs `parse`, which calls `last`.
+    /// Builds steps of 1000 us. The device is busy for `busy` us. During the rest of the step, another thread runs
+    /// `parse`, which calls `last`.
     fn with_thread(busy: i64, last: &'static str) -> Trace {
         gpu_steps(12, move |b, at| {
             kernel(b, "gemm", at + 1, at + 5, busy);

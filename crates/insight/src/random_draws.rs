@@ -1,10 +1,13 @@
 //! Finds the ops that draw random numbers, and what they draw.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
 
 use super::numbers::Numbers;
 use hlo::{ArrayShape, ComputationIndex, Instruction, Module};
-use metrics::{Op, OpClass};
+use metrics::{Op, OpClass, Text};
 
 /// Compiled functions of `jax.random`, with the public function that calls each.
 const SAMPLERS: [(&str, &str); 17] = [
@@ -76,13 +79,19 @@ impl Loops {
 
 /// Finds the ops that draw random numbers.
 #[derive(Default)]
-pub(super) struct Draws(BTreeMap<i64, Loops>);
+pub(super) struct Draws {
+    /// Loops of each program.
+    loops: BTreeMap<i64, Loops>,
+    /// True for each framework path that draws random numbers. A million ops may have a few thousand paths.
+    paths: RefCell<FxHashMap<Text, bool>>,
+}
 
 impl Draws {
     /// Looks for loops that draw random numbers in the programs that ran.
     pub(crate) fn new(numbers: &Numbers<'_>) -> Draws {
         let programs: BTreeSet<i64> = numbers.context.analysis.ops.rows.iter().filter_map(|op| op.program_id).collect();
-        Draws(programs.into_iter().filter_map(|id| Some((id, Loops::of(numbers.module(id)?)))).collect())
+        let loops = programs.into_iter().filter_map(|id| Some((id, Loops::of(numbers.module(id)?)))).collect();
+        Draws { loops, ..Draws::default() }
     }
 
     /// Returns the source line that draws an op's random numbers. Empty if unknown. `None` if the op draws no random
@@ -93,11 +102,12 @@ impl Draws {
         if op.family.class() == OpClass::Communication {
             return None;
         }
-        if draws(ops.text(numbers.trace, op.framework_path)) {
+        let path = || draws(ops.text(numbers.trace, op.framework_path));
+        if *self.paths.borrow_mut().entry(op.framework_path).or_insert_with(path) {
             return Some(own);
         }
         let (module, instruction) = numbers.instruction(op)?;
-        let of_loop = || self.0.get(&op.program_id?)?.0.get(&instruction.computation).map(String::as_str);
+        let of_loop = || self.loops.get(&op.program_id?)?.0.get(&instruction.computation).map(String::as_str);
         let fused = hlo::fused(module, instruction).iter().filter(|it| !it.metadata.op_name.is_empty());
         let (random, all) = fused
             .fold((0usize, 0usize), |(random, all), it| (random + usize::from(draws(&it.metadata.op_name)), all + 1));
@@ -108,15 +118,16 @@ impl Draws {
 /// Random numbers that an op draws.
 #[derive(Default)]
 pub(super) struct Drawn<'a> {
-    /// The numbers, or the mask that is made from them. For a loop, the largest array of its state.
+    /// Array of the random numbers, or of the mask that is made from them. For a loop, the largest array of its state.
     pub array: Option<&'a ArrayShape>,
     /// Public function of `jax.random` that the op, or a fused instruction, belongs to.
     pub sampler: Option<&'static str>,
 }
 
 impl<'a> Drawn<'a> {
-    /// Looks for the numbers in the program. A fusion may also use the numbers, and return both a mask and the masked values.
-    /// Only the instructions inside the fusion show which of its results is the mask.
+    /// Looks for the random numbers of an op in its compiled program. A fusion may also use the numbers, and return
+    /// both a mask and the masked values. Only the instructions inside the fusion show which of its results is the
+    /// mask.
     pub(crate) fn by(numbers: &Numbers<'a>, op: &Op) -> Drawn<'a> {
         let own = sampler(numbers.context.analysis.ops.text(numbers.trace, op.framework_path));
         let Some((module, instruction)) = numbers.instruction(op) else {

@@ -1,20 +1,20 @@
 //! XLA compiles programs after the first step.
 //!
-//! XLA compiles after the second step has started. The measure is the union of compile spans from the start of the second step
-//! to the end of the last one, as a share of that time. Severity: note for any compilation, warning from 1 %, critical from
-//! 20 % (ours: steps of a steady run compile nothing). Confidence: high. Remedy: use `jax_explain_cache_misses` to find the
-//! reason, and fix the shapes.
+//! The rule fires if XLA compiles after the second step has started. The measure is the union of compile spans from the start
+//! of the second step to the end of the last step, as a share of that time. Severity: note for any compilation, warning from 1
+//! %, critical from 20 % (ours: steps of a steady run compile nothing). Confidence: high. Remedy: use
+//! `jax_explain_cache_misses` to find the reason, and fix the shapes.
 //!
 //! The message compares the arguments of programs that were compiled from the same function: first their number, then
 //! their shapes and types. If the arguments are the same, something else differs (a static argument, a constant, a new
-//! function object). If the programs differ only in a constant, the message lists its values. If they differ only in
-//! the shape of the result (`x[:n]` outside of `jax.jit`), it lists these shapes. The message names the functions that
-//! are compiled most often, with their number of compilations per step and the source line of their longest op. The
-//! names come from calls of compiled functions on the host (`PjitFunction(f)`), else from compiler passes. If a
-//! recompiled program is a `jax.lax` loop or branch that runs outside `jax.jit`, the title names it, because JAX reuses
-//! such a program only if its body is the same function object. If the compiler ran kernels on the devices to choose
-//! the fastest (autotuning), the message states the time of these kernels. The rule is skipped if there are no host
-//! events or fewer than two steps.
+//! function object). If the programs differ only in a constant, the message lists the values of this constant. If the
+//! programs differ only in the shape of the result (`x[:n]` outside of `jax.jit`), the message lists these shapes. The
+//! message names the functions that are compiled most often, with their number of compilations per step and the source
+//! line of their longest op. The names come from compiler passes or, if the capture contains none, from calls of
+//! compiled functions on the host (`PjitFunction(f)`). If a recompiled program is a `jax.lax` loop or branch that runs
+//! outside `jax.jit`, the title names this loop or branch, because JAX reuses such a program only if its body is the
+//! same function object. If the compiler ran kernels on the devices to choose the fastest (autotuning), the message
+//! states the time of these kernels. The rule is skipped if there are no host events or fewer than two steps.
 
 use super::changed_arguments;
 use super::draft::Draft;
@@ -96,11 +96,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         ),
         None if !modules.is_empty() && modules.iter().all(|it| changed_arguments::are_equal(numbers, &it.module)) => {
             format!(
-                "{} Pass numbers that change, such as a learning rate, as arrays (an optimizer schedule, \
-             optax.inject_hyperparams) instead of static arguments or closures. Create functions, optimizers and \
-             other static objects once, and call {} once, outside the loop.",
-                numbers.words().why_compiled,
-                numbers.words().compiler
+                "Create functions, optimizers and other static objects once, and call {} once, outside the loop. Pass numbers that \
+                 change, such as a learning rate, as arrays (an optimizer schedule, optax.inject_hyperparams) instead of static \
+                 arguments or closures. {}",
+                numbers.words().compiler,
+                numbers.words().why_compiled
             )
         }
         None if modules.len() >= SEVERAL => format!(
@@ -111,10 +111,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             numbers.words().why_compiled
         ),
         None => format!(
-            "{} Pad inputs to a fixed shape or to a few lengths (buckets), also the last batch. Pass changing numbers as arrays instead of static \
-             arguments, and call {} once, outside the loop.",
-            numbers.words().why_compiled,
-            numbers.words().compiler
+            "Pad inputs to a fixed shape or to a few lengths (buckets), also the last batch. Pass changing numbers as arrays instead \
+             of static arguments, and call {} once, outside the loop. {}",
+            numbers.words().compiler,
+            numbers.words().why_compiled
         ),
     };
     Draft::new(severity, Confidence::High, &title, message)
@@ -130,8 +130,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// States how much device time the compiler took to choose kernels, as a sentence that starts with a space. Empty if it took
-/// none.
+/// States how much device time the compiler took to choose kernels, as a sentence that starts with a space. Empty if
+/// the compiler took no device time.
 fn autotuning(numbers: &Numbers<'_>) -> String {
     let ops = &numbers.context.analysis.ops;
     let tuning = ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == AUTOTUNING);
@@ -163,7 +163,7 @@ const EAGER_LOOPS: [(&str, &str); 3] = [
 ];
 
 /// Returns the call and the place of a loop or branch outside of `jax.jit` whose programs have the same arguments. The place is
-/// the user's function that the host is in for most of the idle time, if the capture contains it.
+/// the user's function that the host is in for most of the idle time, if the capture shows this function.
 fn eager_loop(numbers: &Numbers<'_>, modules: &[Compiled]) -> Option<(&'static str, Option<String>)> {
     let is_compiled = |(module, _): &&(&str, &str)| {
         modules.iter().any(|it| it.module == *module) && changed_arguments::are_equal(numbers, module)
@@ -199,8 +199,8 @@ struct Compiled {
     count: Option<u64>,
 }
 
-/// Returns the modules that are compiled in `inside`, those with the most compilations first. The names come from compiler
-/// passes or, if there are none, from calls of compiled functions.
+/// Returns the modules that are compiled in `inside`, most compilations first. The names come from compiler passes or,
+/// if there are none, from calls of compiled functions.
 fn compiled(numbers: &Numbers<'_>, inside: &IntervalSet) -> Vec<Compiled> {
     let (trace, devices) = (numbers.trace, &numbers.context.analysis.devices);
     let mut names = compiled_modules(trace, devices, inside);
@@ -215,8 +215,9 @@ fn compiled(numbers: &Numbers<'_>, inside: &IntervalSet) -> Vec<Compiled> {
     found
 }
 
-/// Lists modules: ` (once per step: jit_f, longest op at train.py:23)`. States the number of compilations of each module,
-/// unless it is the same for all, and the source line of its longest op, if the trace contains it.
+/// Lists modules: ` (once per step: jit_f, longest op at train.py:23)`. Adds the number of compilations of each module,
+/// unless all modules have the same number, and the source line of the module's longest op, if the trace contains this
+/// line.
 fn of_functions(numbers: &Numbers<'_>, modules: &[Compiled], steps: u64) -> String {
     let (trace, analysis) = (numbers.trace, &numbers.context.analysis);
     let source = |module: &str| {
@@ -278,7 +279,7 @@ fn in_steps(names: &[String]) -> String {
     }
 }
 
-/// Joins the first names, and adds how many others there are.
+/// Joins the first names, and adds the number of the others.
 fn listed(names: &[String], separator: &str) -> String {
     let first: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = match names.len().saturating_sub(MOST_NAMED) {
@@ -323,12 +324,12 @@ mod tests {
         fine(first, &RULE);
     }
 
-    /// Two programs of `module`, whose arguments have these shapes.
+    /// Builds two programs of `module`, whose arguments have these shapes.
     fn with_programs(module: &str, shapes: [&'static str; 2]) -> Finding {
         with_constants(module, shapes, [5, 5])
     }
 
-    /// Two programs of `module`, which differ in these constants.
+    /// Builds two programs of `module`, which differ in these constants.
     fn with_constants(module: &str, shapes: [&'static str; 2], constants: [i64; 2]) -> Finding {
         let mut trace = gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 300);

@@ -3,9 +3,10 @@
 //! The rule fires if three conditions hold: a thread that launches device work calls `iter` at least 0.9 times per step
 //! per host; such a call spends at least half of its time in an `__iter__` written in Python; and devices are idle
 //! during these calls for at least 10 % of the window (JAX guide, overheads). For example, `next(iter(loader))` in the
-//! step creates such iterators. The loader then repeats its once-per-epoch work, such as shuffling all examples, for
-//! each batch. Severity: warning, critical from 50 %. Confidence: high. Remedy: create one iterator per epoch. The rule
-//! is not reported if the Python tracer was off, and skipped if there are no host events or no steps.
+//! step creates a new iterator each time. The loader then repeats its once-per-epoch work, such as shuffling all
+//! examples, for each batch. Severity: warning, critical from 50 %. Confidence: high. Remedy: create one iterator per
+//! epoch. The rule is not reported if the Python tracer was off, and is skipped if there are no host events or no
+//! steps.
 
 use super::draft::Draft;
 use super::limits::{EACH_STEP, OVERHEAD_PERCENT};
@@ -74,7 +75,7 @@ mod tests {
     use report::FindingSeverity::{Critical, Warning};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, in which every `each`-th step calls `iter` for `time` us. That call runs `inside`.
+    /// Builds steps of 1000 us. Every `each`-th step calls `iter` for `time` us, and this call runs `inside`.
     fn steps(time: i64, each: i64, inside: &'static str) -> Trace {
         gpu_steps(12, move |b, at| {
             let python = b.line("/host:CPU", "python 2");

@@ -5,8 +5,8 @@
 //! then runs the forward and backward passes once per program, for example once to train and once to log the gradient
 //! norm. The impact is the time of these programs, excluding the longest one. Severity: warning from 10 % of the op
 //! time (JAX guide, overheads), critical from 50 %. Confidence: medium, because the programs may differentiate
-//! different losses on purpose, such as those of a generator and a discriminator. Remedy: compute gradients once, and
-//! return everything else from that program. The rule is not reported if the paths of ops are unknown.
+//! different losses on purpose, such as the losses of a generator and a discriminator. Remedy: compute gradients once,
+//! and return everything else from that program. The rule is not reported if the paths of ops are unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
 //! Every device stores a copy of the same parameters.
 //!
-//! Several devices store the same part of an argument of the largest program. Inputs are excluded. `replicated_percent` is the
-//! memory that each device would save if every device stored only its own part, `bytes * (1 - 1 / copies)`, as a share of the
-//! peak. Severity: note from 25 % (ours: below it, the added communication costs more). Confidence: medium. Remedy: use fully
-//! sharded data parallelism. The rule is not reported for a single device.
+//! Several devices store the same part of an argument of the largest program. Inputs are excluded. `replicated_percent`
+//! is the share of the peak memory that each device would save if every device stored only its own part, `bytes * (1 -
+//! 1 / copies)`. Severity: note from 25 % (ours: below this share, the added communication costs more). Confidence:
+//! medium. Remedy: use fully sharded data parallelism. The rule is not reported for a single device.
 
 use super::draft::Draft;
 use super::memory::{LEAST_BYTES, largest_program, name, of_peak};
@@ -40,12 +40,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format!(" The largest is {argument} ({}).", format::bytes(*bytes))
     });
     let message = format!(
-        "Sharding would save {} on each device: {} arguments of {} ({}) are replicated on several of its {} devices.{largest}",
-        format::bytes(found.saved_bytes),
+        "{} arguments ({}) of {} are replicated on several of the {} devices. Sharding them would save {} on each \
+         device.{largest}",
         format::count(found.arguments),
-        name(program),
         format::bytes(found.bytes),
-        format::count(found.devices)
+        name(program),
+        format::count(found.devices),
+        format::bytes(found.saved_bytes)
     );
     Draft::new(
         FindingSeverity::Note,

@@ -1,10 +1,10 @@
 //! Several devices repeat the same computation: all arguments are replicated, and no data is exchanged.
 //!
-//! The program with the most time runs on several devices, which exchange no data. All arguments of the program are
-//! replicated, and the program does not read the id of its device, so all devices compute the same values. The impact
-//! is the busy share of the window that is spent on repeated work, `busy * (devices - 1) / devices`. Severity: warning,
-//! critical from 50 %. Confidence: high. Remedy: shard the batch. The rule is not reported if the compiled program is
-//! missing.
+//! The program that takes the most time runs on several devices, which exchange no data. All arguments of the program
+//! are replicated, and the program does not read the id of its device, so all devices compute the same values. The
+//! impact is the busy share of the window that is spent on repeated work, `busy * (devices - 1) / devices`. Severity:
+//! warning, critical from 50 %. Confidence: high. Remedy: shard the batch. The rule is not reported if the compiled
+//! program is missing.
 
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;

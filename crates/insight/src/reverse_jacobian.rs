@@ -12,7 +12,8 @@
 //! dimension of a matrix product below such a path. The rule fires if n is at least 4 times the number of inputs (both
 //! limits are ours), and these ops take at least 10 % of the op time. Severity: warning, critical from 50 % (JAX guide,
 //! overheads). The impact is the share of passes that forward mode saves. Confidence: medium, because forward mode may
-//! need other derivatives again. Remedy: use `jax.jacfwd`. The rule is skipped if the compiled program is missing.
+//! have to recompute other derivatives. Remedy: use `jax.jacfwd`. The rule is skipped if the compiled program is
+//! missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -101,7 +102,8 @@ fn is_pullback(path: &str) -> bool {
     framework_path::segments(path).any(|segment| segment.contains("vmap(transpose(jvp("))
 }
 
-/// Returns n if an instruction compares two counters of n x n for equality: the seeds of a Jacobian.
+/// Returns n if an instruction makes the seeds of a Jacobian, that is, if it compares two counters of n x n for
+/// equality.
 fn identity(module: &Module, instruction: &Instruction) -> Option<u64> {
     let array = instruction.shape.array().filter(|_| instruction.is("compare"))?;
     let [rows, columns] = *array.dimensions.as_slice() else { return None };

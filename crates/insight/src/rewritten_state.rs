@@ -1,21 +1,22 @@
 //! A loop copies whole slices of its state to change a small part of each.
 //!
 //! A loop over layers reads a slice of a stacked array, changes a small part of it, and writes the whole slice to a
-//! stacked array. An example is the cache of a decoder that passes through `jax.lax.scan` as `xs` and is returned as
-//! `ys`: each token moves the whole cache several times, although it adds one position.
+//! stacked array. An example is a decoder's cache that passes through `jax.lax.scan` as `xs` and is returned as `ys`:
+//! each token moves the whole cache several times, although it adds one position.
 //!
 //! ```text
 //! dynamic-slice of old [L, ...] -> dynamic-update-slice of a small part -> dynamic-update-slice of new [L, ...]
 //! ```
 //!
 //! The rule looks for elements of a loop's state that each iteration writes with a `dynamic-update-slice`. The written
-//! slice must be a `dynamic-slice` of an array of the state with the same shape, in which a `dynamic-update-slice` or a
-//! `scatter` has changed at most a quarter of the elements (ours). The cost is the time of the ops of the loop that
-//! read or write these slices. If the new array is a different element of the state from the old one, the cost also
-//! includes the ops that fill the new array before the loop, and the ops that copy it after the loop (to the memory of
-//! a donated argument). Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a
-//! note if the cost is less than 10 % of the window. Confidence: high. Remedy: keep the state of each layer in its own
-//! array, or carry the stacked array and change only the part. The rule is skipped if the compiled program is missing.
+//! slice must come from a `dynamic-slice` of an array of the state with the same shape. A `dynamic-update-slice` or a
+//! `scatter` must have changed at most a quarter of the slice's elements (ours). The cost is the time of the ops of the
+//! loop that read or write these slices. If the new array and the old array are different elements of the state, the
+//! cost also includes the ops that fill the new array before the loop, and the ops that copy it after the loop (to the
+//! memory of a donated argument). Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50
+//! %, or a note if the cost is less than 10 % of the window. Confidence: high. Remedy: keep the state of each layer in
+//! its own array, or carry the stacked array and change only the small part. The rule is skipped if the compiled
+//! program is missing.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +47,7 @@ struct Rewritten<'a> {
     shape: String,
     /// Number of elements of a slice, and number of elements that an iteration changes.
     elements: (f64, f64),
-    /// True if the loop reads one stacked array and writes another one.
+    /// True if the loop reads one stacked array and writes another.
     is_new: bool,
     around: &'a Instruction,
     /// Instructions that read or write the slices, or the array before and after the loop.
@@ -113,7 +114,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Sums the time of the ops that move the arrays that the loops of a program rewrite.
+/// Sums the time of the ops that move the arrays rewritten by the loops of a program.
 fn cost<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<Cost<'a>> {
     let loops = module.instructions().iter().filter(|it| it.is("while"));
     let arrays: Vec<Rewritten<'a>> = loops.flat_map(|it| rewritten(module, it)).collect();
@@ -141,7 +142,8 @@ fn rewritten<'a>(module: &'a Module, around: &'a Instruction) -> Vec<Rewritten<'
     new.filter_map(|(element, &value)| rewritten_element(module, (around, body), element, value)).collect()
 }
 
-/// Returns the array of one element of a loop's state if the loop rewrites it. `value` is its value after an iteration.
+/// Returns the array of one element of a loop's state if the loop rewrites it. `value` is the value of the element
+/// after an iteration.
 fn rewritten_element<'a>(
     module: &'a Module,
     (around, body): (&'a Instruction, &Computation),
@@ -266,7 +268,7 @@ impl<'a> Path<'a, '_> {
         })
     }
 
-    /// Adds an instruction of the body to those on the path. A change of shape that needs no copy takes no time.
+    /// Adds an instruction of the body to the path. A change of shape that needs no copy takes no time.
     fn passes(&mut self, index: InstructionIndex, it: &Instruction, calls: &Calls) {
         if calls.is_empty() && !it.is("bitcast") {
             self.moves.insert(index);
@@ -285,8 +287,8 @@ mod tests {
     const STACKED: &str = "bf16[16,8,4096]";
     const SLICE: &str = "bf16[1,8,4096]";
 
-    /// Builds a loop over 16 slices. It reads each slice from the state's element `old`, changes `part` of it, and writes it to the
-    /// element `new`.
+    /// Builds a loop over 16 slices. The loop reads each slice from the state's element `old`, changes `part` of it,
+    /// and writes it to the element `new`.
     fn program(part: &'static str, old: &'static str, new: &'static str, stacked: &'static str) -> Vec<Computation> {
         let results = if new == "new.2" { ["old.2", "write.2"] } else { ["write.2", "new.2"] };
         let reading = vec![
@@ -329,7 +331,7 @@ mod tests {
         vec![("condition", condition), ("reading", reading), ("writing", writing), ("body", body), ("main", main)]
     }
 
-    /// Builds steps of 1000 us, in which zeros, reading, writing and the copy take `time` us each.
+    /// Builds steps of 1000 us in which filling with zeros, reading, writing and copying take `time` us each.
     fn steps(time: i64, program: impl Fn() -> Vec<Computation>) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

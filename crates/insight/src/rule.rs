@@ -16,31 +16,30 @@ pub struct Rule {
     pub needs: Needs,
     /// Lists of the rules that explain a finding of this rule: its causes, or more specific rules.
     pub explained_by: &'static [&'static [&'static Rule]],
-    /// Rules about a part of the lost time that this rule covers. If a part does not explain the whole, the finding
-    /// about the part is merged into the finding of this rule.
+    /// Rules about a part of the lost time that this rule covers. If a part explains less than half of the lost time,
+    /// the finding about this part is merged into the finding of this rule.
     pub parts: &'static [&'static Rule],
-    /// For a rule about some steps: the rules about the same part of all steps. If one of those rules fires, its
+    /// For a rule about some steps: the rules about the same part of all steps. If one of the listed rules fires, its
     /// finding also reports the steps.
     pub of_all_steps: &'static [(StepPart, &'static [&'static Rule])],
-    /// Checks a run.
     pub(super) check: Check,
 }
 
 /// Function that checks a run.
 pub(super) type Check = fn(&Numbers<'_>) -> Verdict;
 
-/// Part of a capture that a rule needs. Each variant includes those before it.
+/// Part of a capture that a rule needs. Each variant also requires everything that the variants before it require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Needs {
     /// The rule's result is correct whichever events are missing.
     Any,
-    /// All ops that ran. Rules about rates over device time, or about the ops that take most of it, are wrong if ops were not
-    /// recorded.
+    /// All ops that ran. Rules about rates over device time, or about the ops that take most of this time, are wrong if
+    /// ops were not recorded.
     AllOps,
     /// The events of all devices, streams and threads up to some time. Missing events look like idle time, and change the
     /// overlap.
     AllLines,
-    /// The whole capture. Such rules compare devices, or look for missing devices or steps.
+    /// The whole capture. Rules with this need compare devices, or look for missing devices or steps.
     Whole,
 }
 

@@ -1,10 +1,11 @@
 //! Sampling sorts all classes, and draws a random number for each of them.
 //!
-//! Top-k and top-p sampling keep few of the classes of a vocabulary. The program sorts all of them (`jnp.sort`,
-//! `jnp.argsort`), and `jax.random.categorical` draws Gumbel noise for each. The rule fires if both use at least 4096
-//! classes (ours: smaller vocabularies are sorted quickly), and together take at least 10 % of the op time (JAX guide,
-//! overheads). Severity: warning, critical from 50 %. Confidence: high. Remedy: take the largest classes with
-//! `jax.lax.top_k`, and sort and draw only among these. The rule is skipped if the capture contains no HLO.
+//! Top-k and top-p sampling keep few of the classes of a vocabulary. The program sorts all classes (`jnp.sort`,
+//! `jnp.argsort`), and `jax.random.categorical` draws Gumbel noise for each. The rule fires if both the sort and the
+//! draw use at least 4096 classes (ours: smaller vocabularies are sorted quickly), and together take at least 10 % of
+//! the op time (JAX guide, overheads). Severity: warning, critical from 50 %. Confidence: high. Remedy: take the
+//! largest classes with `jax.lax.top_k`, and sort and draw only among these. The rule is skipped if the capture
+//! contains no HLO.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
@@ -68,22 +69,27 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         numbers.op_with_source(sort),
         numbers.op_with_source(noise),
     );
-    Draft::new(severity, Confidence::High, &format!("Sampling over all {} classes takes {both} of the op time", format::count(classes)), message)
-        .remedy(
-            "If sampling keeps few classes (top-k, top-p), take the likeliest first: values, ids = jax.lax.top_k(logits, k), with k of \
-             a few hundred. They are already sorted. Apply top-p to them, draw with jax.random.categorical(key, values), and look up \
-             the class in ids.",
-        )
-        .passed("sampling_percent", lost, limit)
-        .evidence("sort_percent_of_ops", sorting)
-        .evidence("random_numbers_percent_of_ops", drawing)
-        .count("num_classes", classes)
-        .at_stake(lost)
-        .link(View::Ops, &equals("hlo_op_name", ops.text(numbers.trace, sort.name)))
-        .fires()
+    Draft::new(
+        severity,
+        Confidence::High,
+        &format!("Sampling over all {} classes takes {both} of the op time", format::count(classes)),
+        message,
+    )
+    .remedy(
+        "If sampling keeps few classes (top-k, top-p), take the likeliest first: values, ids = jax.lax.top_k(logits, \
+         k), with k of a few hundred. These values are already sorted. Apply top-p to them, draw with \
+         jax.random.categorical(key, values), and look up the class in ids.",
+    )
+    .passed("sampling_percent", lost, limit)
+    .evidence("sort_percent_of_ops", sorting)
+    .evidence("random_numbers_percent_of_ops", drawing)
+    .count("num_classes", classes)
+    .at_stake(lost)
+    .link(View::Ops, &equals("hlo_op_name", ops.text(numbers.trace, sort.name)))
+    .fires()
 }
 
-/// Returns the op with the number of keys of each of its sorts, if there are many.
+/// Returns the op and the number of classes that it sorts, if there are many classes.
 fn sorted<'a>(numbers: &Numbers<'a>, op: &'a Op) -> Option<(&'a Op, u64)> {
     let (_, instruction) = numbers.instruction(op)?;
     let classes = instruction.shape.first_array()?.dimensions.iter().copied().max()?;

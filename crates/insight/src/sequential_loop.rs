@@ -3,10 +3,10 @@
 //! GPU only: each step runs at least 200 iterations of a loop of the program (`jax.lax.scan`, `while_loop`,
 //! `fori_loop`), and the kernels of its body take less than 10 µs on average (both limits are ours: a kernel of this
 //! length uses a small part of the device). Loops are recognised by the path of their ops. The impact is the time of
-//! these kernels, plus a part of the time in gaps shorter than 0.1 ms: the share of these kernels in all kernels.
-//! Severity: warning from 10 % of the window (JAX guide, overheads), critical from 50 %. Confidence: medium, because
-//! gaps are divided by the number of kernels. Remedy: compute the iterations in parallel, or do more work in each. The
-//! rule is skipped if there are no steps.
+//! these kernels, plus a part of the time in gaps shorter than 0.1 ms, in proportion to the number of these kernels
+//! among all kernels. Severity: warning from 10 % of the window (JAX guide, overheads), critical from 50 %. Confidence:
+//! medium, because gaps are divided by the number of kernels. Remedy: compute the iterations in parallel, or do more
+//! work in each iteration. The rule is skipped if there are no steps.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ mod tests {
 
     const BODY: &str = "jit(f)/advantages/while/body/add";
 
-    /// Builds steps of 1000 us. In each, a product takes 300 us and a loop runs kernels of 1 us, one every 2 us.
+    /// Builds steps of 1000 us. In each step, a product takes 300 us and a loop runs kernels of 1 us, one every 2 us.
     fn steps(iterations: i64, path: &'static str) -> Trace {
         gpu_steps(12, move |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 300);

@@ -1,9 +1,9 @@
 //! Kernels are short on average, and the device is often idle.
 //!
 //! GPU only: kernels (excluding copies and fills) take less than 0.1 ms on average (rated bad by the JAX guide), and
-//! devices are busy for less than 80 % of the time. Severity: note. Confidence: low. The guide already warns below
-//! 1 ms. This rule, the headlines and the checklist ignore that limit, because most kernels of healthy programs are
-//! shorter than 1 ms. The rule is not reported for TPUs, because the host does not launch their ops.
+//! devices are busy for less than 80 % of the time. Severity: note. Confidence: low. The JAX guide already warns below
+//! 1 ms. This rule, the headlines and the checklist ignore the limit of 1 ms, because most kernels of healthy programs
+//! are shorter. The rule is not reported for TPUs, because the host does not launch their ops.
 
 use super::draft::{Draft, lacks};
 use super::limits::{BUSY_PERCENT, SHORT_MEAN_KERNEL_US, are_short_kernels_costly, mean_kernel};

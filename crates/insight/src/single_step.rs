@@ -1,6 +1,6 @@
 //! The statistics cover a single step.
 //!
-//! Only one step is included in the statistics. Severity: note. Confidence: high. The rule is skipped if steps are
+//! The rule fires if only one step is counted. Severity: note. Confidence: high. The rule is skipped if steps are
 //! unknown.
 
 use super::draft::Draft;

@@ -1,8 +1,9 @@
 //! Steps take longer with tracing than without.
 //!
-//! A traced step takes at least 1.1 times as long as the untraced steps just before (ours). Severity: note, or a warning from
-//! 1.5 times. Confidence: high, because the capture kit of the Python package measures both (`tracing` in the profile). The
-//! rule is not reported for captures without the kit. Remedy: rely on shares rather than on step times, and trace less.
+//! A traced step takes at least 1.1 times as long as the untraced steps just before (ours). Severity: note, or a warning if it
+//! takes at least 1.5 times as long. Confidence: high, because the capture kit of the Python package measures steps with and
+//! without tracing (`tracing` in the profile). The rule is not reported for captures without the kit. Remedy: rely on shares
+//! rather than on step times, and trace less.
 
 use super::draft::Draft;
 use super::limits::SLOWED_PERCENT;

@@ -1,10 +1,11 @@
 //! Many small collectives take most of the communication time.
 //!
-//! Collectives of one source line that move at most 16 KiB per call run at least 10 times per step on each device, and
-//! take at least half of the communication time. These limits are ours: at 20 GB/s, such a transfer takes less than a
-//! microsecond, so a call spends its time on the launch and the wait for the slowest device. The impact is the exposed
-//! time of these collectives. Severity: warning from 10 % of the window (JAX guide, overheads), critical from 30 %
-//! (XProf, collective-bound). Confidence: high. Remedy: make fewer calls. The rule is skipped if there are no steps.
+//! The rule considers collectives of one source line that move at most 16 KiB per call. These collectives must run at
+//! least 10 times per step on each device, and take at least half of the communication time. These limits are ours: at
+//! 20 GB/s, such a transfer takes less than a microsecond, so a call spends its time on the launch and the wait for the
+//! slowest device. The impact is the exposed time of these collectives. Severity: warning from 10 % of the window (JAX
+//! guide, overheads), critical from 30 % (XProf, collective-bound). Confidence: high. Remedy: make fewer calls. The
+//! rule is skipped if there are no steps.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +29,12 @@ pub(super) static RULE: Rule = Rule {
 const SMALL_BYTES: u64 = 16 << 10;
 /// Minimum number of calls per step per device.
 const FEWEST_CALLS: f64 = 10.0;
-/// Minimum share of these collectives in the communication time.
+/// Minimum share of the communication time that these collectives take.
 const MOSTLY_PERCENT: f64 = 50.0;
 
 /// Small collectives of one source line.
 pub(super) struct Small<'a> {
-    /// The source line. Empty if it is unknown.
+    /// The source line, or an empty text if it is unknown.
     source: String,
     ops: Vec<&'a CollectiveOp>,
 }
@@ -57,7 +58,7 @@ impl Small<'_> {
 }
 
 /// Groups the small collectives by source line, and returns the group with the most time. Collectives without a source
-/// line are treated as one line.
+/// line form one group.
 pub(super) fn largest<'a>(numbers: &Numbers<'a>) -> Option<Small<'a>> {
     let analysis = &numbers.context.analysis;
     let mut lines: BTreeMap<String, Vec<&CollectiveOp>> = BTreeMap::new();
@@ -69,7 +70,7 @@ pub(super) fn largest<'a>(numbers: &Numbers<'a>) -> Option<Small<'a>> {
     groups.max_by_key(|it| it.sum(|op| op.sums.total))
 }
 
-/// Returns the source line of a collective. Empty if it is unknown.
+/// Returns the source line of a collective, or an empty text if it is unknown.
 fn source(numbers: &Numbers<'_>, op: &CollectiveOp) -> String {
     let args = numbers.trace.args.get(op.args);
     let of_event = numbers.trace.text(args.source);
@@ -182,7 +183,7 @@ mod tests {
     use trace::{Trace, TraceBuilder};
 
     /// Builds steps of 1000 us on two devices. In each step, `calls` reductions of `elements` floats in layers take
-    /// `each` us each, a sum of gradients takes 50 us, and a product takes the rest.
+    /// `each` us each, a sum of gradients takes 50 us, and a product takes the rest of the step.
     fn steps(calls: i64, elements: i64, each: i64, layer: &'static str) -> Trace {
         let mut b = TraceBuilder::new();
         for step in 0..12 {

@@ -1,4 +1,4 @@
-//! Gradients are accumulated over micro-batches, although larger ones would fit into memory.
+//! Gradients are accumulated over micro-batches, although larger micro-batches would fit into memory.
 //!
 //! The body of a `while` instruction runs the forward and the backward pass (according to the paths of its ops), leaves the
 //! weights unchanged, and adds gradients to accumulators. An accumulator is an element of the loop's state that has the same
@@ -10,8 +10,8 @@
 //! The rule fires if `k` times as many examples per iteration would fit into memory. The estimated peak is the measured
 //! peak plus `k - 1` times the temporary memory. The estimate must not exceed half of the device's memory (ours: the
 //! other half is reserved for fragmentation and other programs). `k` is the largest divisor of the number of iterations
-//! that meets this condition. The estimate is too high, because weights and accumulators do not grow. Severity: note
-//! from 5 % of the op time (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads).
+//! that meets this condition. The estimate is an upper bound, because weights and accumulators do not grow. Severity:
+//! note from 5 % of the op time (ours: half of the limit for a warning), warning from 10 % (JAX guide, overheads).
 //! Confidence: medium, because the time of matrix products also falls with larger batches, and the batch may be a
 //! choice of the model. Remedy: use fewer and larger micro-batches. The rule is skipped if the compiled program or its
 //! buffers are missing, or if the size of the memory is unknown.
@@ -41,8 +41,8 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Maximum share of the device's memory that the larger batch may take. The rest is a reserve for fragmentation and
-/// other programs.
+/// Maximum share of the device's memory that the larger batch may take. The other half is reserved for fragmentation
+/// and other programs.
 const MOST_OF_CAPACITY: f64 = 0.5;
 
 /// A loop that accumulates gradients.
@@ -154,7 +154,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Returns the largest divisor of the iterations by which the micro-batches can grow. 1 if the memory is too small for two.
+/// Returns the largest divisor of the iterations by which the micro-batches can grow. Returns 1 if the memory is too
+/// small for micro-batches of twice the size.
 fn larger(iterations: u64, peak: u64, temporary: u64, capacity: u64) -> u64 {
     let fits = |times: &u64| needed(*times, peak, temporary) as f64 <= MOST_OF_CAPACITY * capacity as f64;
     let factors = (2..=iterations).rev().filter(|times| iterations.is_multiple_of(*times));
@@ -256,7 +257,7 @@ fn adders<'a>(module: &'a Module, of_loop: &Instruction, body: &'a Computation) 
     elements.iter().filter_map(adder).collect()
 }
 
-/// Returns the instruction that reads each value of a computation. `None` if several read it.
+/// For each value of a computation, returns the instruction that reads it, or `None` if several instructions do.
 fn readers<'a>(
     module: &'a Module,
     computation: &'a Computation,
@@ -273,7 +274,7 @@ fn readers<'a>(
     found
 }
 
-/// Returns true if an instruction adds something to one of its operands.
+/// Returns true if the instruction `adder` adds something to `operand`.
 fn adds_to(module: &Module, adder: &Instruction, operand: &Instruction) -> bool {
     if adder.is("add") {
         return true;
@@ -307,8 +308,8 @@ mod tests {
     use crate::testing_programs::{add_program, instruction, op_of};
     use trace::Trace;
 
-    /// Builds steps of 1000 us, with a loop of `iterations` that takes 500 us. Each iteration adds gradients of this shape in
-    /// `time` us.
+    /// Builds steps of 1000 us with a loop of `iterations` that takes 500 us. Each iteration adds gradients of this
+    /// shape in `time` us.
     fn steps(iterations: i64, time: i64, shape: &'static str, adds: &'static str, pass: &'static str) -> Trace {
         tpu_steps(12, move |b, at| {
             if at == 0 {

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum share of sorts in the op time.
+/// Minimum share of the op time that sorts take.
 const LEAST_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -47,7 +47,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the sort with the most time: an op of the category, or a call of a library's sort.
+/// Returns the sort with the most time: an op of the category `sort`, or a call of a library's sort.
 fn largest<'a>(numbers: &Numbers<'a>) -> Option<&'a Op> {
     numbers.context.analysis.ops.rows.iter().filter(|op| numbers.is_sort(op)).max_by_key(|op| op.self_time)
 }

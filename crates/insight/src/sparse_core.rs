@@ -46,8 +46,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Over all chips that use SparseCores, returns the time during which any SparseCore of the chip is busy, as a share of
-/// the chip's window.
+/// Returns the share of the window during which at least one SparseCore of a chip is busy, over all chips that use
+/// SparseCores.
 fn busy_percent(numbers: &Numbers<'_>) -> f64 {
     let (mut busy, mut span) = (Ps::ZERO, Ps::ZERO);
     let (trace, devices) = (numbers.trace, &numbers.context.analysis.devices);

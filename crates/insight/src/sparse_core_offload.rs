@@ -2,7 +2,7 @@
 //!
 //! On a TPU with SparseCores, the TensorCore waits for at least 10 % of the window in the done ops of asynchronous
 //! collectives (XProf). Severity: note. Confidence: low, because XProf also requires that less than 50 % of the memory
-//! is in use, and a trace seldom contains this share.
+//! is in use, and a trace seldom shows how much memory is in use.
 
 use super::draft::{Draft, lacks};
 use super::limits::ASYNC_DONE_PERCENT;
@@ -34,7 +34,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         window.words(),
         format::percent(share)
     );
-    // XProf also requires that less than half of the memory is in use, and a trace seldom contains this share.
+    // XProf also requires that less than half of the memory is in use, and a trace seldom shows how much memory is in use.
     Draft::new(FindingSeverity::Note, Confidence::Low, "SparseCores could run collectives", message)
         .remedy(
             "If memory is not scarce, try LIBTPU_INIT_ARGS with --xla_tpu_sparse_core_all_gather_latency_multiplier and \

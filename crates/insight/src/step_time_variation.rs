@@ -5,11 +5,12 @@
 //! the time of other passes depends on the length of their prompts.
 //!
 //! Steps that exceed the median step by more than 5 % are grouped by cause. The cause is the part of the step that
-//! exceeds its median by the most time. The cause also includes a name. For idle time, the name is the range that the
-//! host is in meanwhile (`step_breakdown.steps[].host_range`). For other parts, the name is the op whose self time has
+//! exceeds its median by the most time. For idle time, the cause also names the range that the host is in while the
+//! device is idle (`step_breakdown.steps[].host_range`). For other parts, the cause names the op whose self time has
 //! grown most, compared with the step nearest to the median. The title names the group with the largest loss. The
-//! impact is that loss as a share of all counted steps. If CPU ops take longer, the finding is at most a note, because
-//! other programs use the same cores. Confidence: high. The rule is skipped if there are fewer than 5 counted steps.
+//! impact is the loss of this group as a share of the time of all counted steps. If CPU ops take longer, the finding is
+//! at most a note, because other programs use the same cores. Confidence: high. The rule is skipped if there are fewer
+//! than 5 counted steps.
 
 use super::draft::{Draft, lacks};
 use super::long_steps::{Loss, comparable, losses};
@@ -139,7 +140,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns true if CPU ops take longer. Other programs use the same cores, so the program is often not the cause.
+/// Returns true if CPU ops take longer. Other programs use the same cores, so the profiled program is often not the
+/// cause.
 fn is_on_shared_cores(numbers: &Numbers<'_>, loss: &Loss<'_>) -> bool {
     numbers.profile.metadata.platform() == Some(Platform::Cpu) && loss.part.is_some_and(|part| !part.is_idle())
 }

@@ -2,18 +2,18 @@
 //!
 //! In each run of a collective, the device that spent the shortest time in it arrived last
 //! (`multi_device.device_stats[].arrivals`). The rule selects the device that the others waited for the longest, and
-//! fires if this device arrives last far more often than if all devices arrived last equally often. The loss is the
-//! time that its collectives would save if it arrived together with the second-last device. The loss is limited to the
-//! exposed communication of the other devices, and stated as a share of the device's window.
+//! fires if this device arrives last far more often than it would if all devices arrived last equally often. The loss
+//! is the time that the collectives of this device would save if the device arrived together with the second-last one.
+//! The loss is limited to the exposed communication of the other devices, and stated as a share of the device's window.
 //!
 //! If no collective can be compared (because groups or counterparts are unknown), the rule compares the devices' work
-//! in a step instead: the time during which a device is neither idle nor communicating. The loss is then the work of
-//! the slowest device minus the median work of the devices that exchange data with it.
+//! in a step instead: the time during which a device is neither idle nor communicating. The loss is then the difference
+//! between the work of the slowest device and the median work of the devices that exchange data with it.
 //!
-//! Severity: note from 1 % for arrivals (ours: below it, `communication.straggler` is absent too) and from 5 % for
-//! work, warning from 10 %, critical from 50 % (based on the JAX guide's limit for overheads). Confidence: high if the
-//! device arrives last at 75 % or more of the collectives, otherwise medium. The rule is skipped if neither collectives
-//! nor steps can be compared.
+//! Severity: note from 1 % for arrivals (ours: below this limit, `communication.straggler` is absent too) and from 5 %
+//! for work, warning from 10 %, critical from 50 % (based on the JAX guide's limit for overheads). Confidence: high if
+//! the device arrives last at 75 % or more of the collectives, otherwise medium. The rule is skipped if neither
+//! collectives nor steps can be compared.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
 /// Minimum delay of the other devices for a note, percent of the window. Below this limit, `communication.straggler` is
 /// absent too.
 const DELAY_NOTED_PERCENT: f64 = 1.0;
-/// Minimum share of the collectives at which a device arrives last for "nearly all".
+/// Minimum share of the collectives at which a device arrives last for a high confidence.
 const NEARLY_ALL: f64 = 0.75;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -227,9 +227,9 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds two devices that gather from each other. The second works `more` us longer, and the first waits for it. If
-    /// `is_compared` is false, the devices run different numbers of gathers at different times, so that the gathers cannot be
-    /// compared.
+    /// Builds two devices that gather from each other. The second device works `more` us longer, and the first device waits for
+    /// it. If `is_compared` is false, the devices run different numbers of gathers at different times, so that the gathers
+    /// cannot be compared.
     fn two_devices(more: i64, is_compared: bool) -> Trace {
         gpu_steps(12, move |b, at| {
             for (device, work, parts) in [("/device:GPU:0", 500, 1), ("/device:GPU:1", 500 + more, 2)] {

@@ -1,12 +1,12 @@
 //! Matrix products do not use the tensor cores of a GPU, although they could.
 //!
-//! The rule covers GPUs with tensor or matrix cores (NVIDIA from compute capability 7.0, AMD from gfx908). It considers
-//! kernels of matrix products, convolutions and attention whose op could use these cores, but whose name shows that
-//! they do not. The measure is their share of the kernel time. Severity: warning from 10 % (ours). Products with a
-//! vector (`gemv`), kernels that rearrange the input of a convolution (`im2col`, `tensorTransform`) and cuDNN's kernels for grouped
-//! convolutions are excluded. Confidence: medium, because the rule relies on names
-//! (`crates/facts/src/tensor_cores.csv`). Remedy: use 16-bit types or TF32, and
-//! dimensions that are multiples of 8. The rule is skipped if the GPU is unknown.
+//! The rule covers GPUs with tensor or matrix cores (NVIDIA from compute capability 7.0, AMD from gfx908). The rule considers
+//! kernels of matrix products, convolutions and attention whose op could use these cores, but whose name shows that they do
+//! not. The measure is the share of the kernel time that these kernels take. Severity: warning from 10 % (ours). Products with
+//! a vector (`gemv`), kernels that rearrange the input of a convolution (`im2col`, `tensorTransform`) and cuDNN's kernels for
+//! grouped convolutions are excluded. Confidence: medium, because the rule relies on names
+//! (`crates/facts/src/tensor_cores.csv`). Remedy: use 16-bit types or TF32, and dimensions that are multiples of 8. The rule is
+//! skipped if the GPU is unknown.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
@@ -24,9 +24,9 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Parts of the names of kernels that cannot benefit from tensor cores: products with a vector are memory-bound, preparing a
+/// Parts of the names of kernels that cannot benefit from tensor cores. Products with a vector are memory-bound, preparing a
 /// convolution involves no multiplications, and the groups of a grouped convolution are too small (`grouped_convolution` judges
-/// it).
+/// such convolutions).
 const NO_PRODUCTS: [&str; 6] = ["gemv", "im2col", "im3d2col", "col2im", "tensortransform", "grouped"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -6,7 +6,6 @@ use report::Finding;
 use run::{Run, Settings};
 use trace::{Framework, StatValue, Trace, TraceBuilder};
 
-/// Returns a rule's verdict on a synthetic trace.
 pub(super) fn says(trace: Trace, rule: &Rule) -> Verdict {
     let run = Run { trace, ..Run::default() };
     let examined = examine(&run, &Settings::default());
@@ -32,7 +31,7 @@ pub(super) fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)
     b.build()
 }
 
-/// Adds a kernel on the compute stream that the host launches at `launch`.
+/// Adds a kernel to the compute stream. The host launches this kernel at `launch`.
 pub(super) fn kernel(b: &mut TraceBuilder, name: &str, launch: i64, start: i64, duration: i64) {
     op(b, ("/device:GPU:0", "Stream #7(Compute)"), name, launch, start, duration);
 }
@@ -64,7 +63,6 @@ pub(super) fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)
     b.build()
 }
 
-/// Adds a TPU op with its category.
 pub(super) fn tpu_op(b: &mut TraceBuilder, category: &str, start: i64, duration: i64) {
     let line = b.line("/device:TPU:0", "XLA Ops");
     let name = format!("{}.1", category.replace(' ', "_"));
@@ -76,8 +74,8 @@ pub(super) fn fine(trace: Trace, rule: &Rule) {
     assert_eq!(says(trace, rule), Verdict::Fine, "{}", rule.id);
 }
 
-/// Builds 12 steps of 1000 us. In each, one kernel runs for `busy` us. The next kernel is launched at the start of the next
-/// step.
+/// Builds 12 steps of 1000 us. In each step, one kernel runs for `busy` us. The next kernel is launched at the start of
+/// the next step.
 pub(super) fn host_bound(busy: i64) -> Trace {
     gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, busy))
 }
@@ -115,7 +113,8 @@ pub(super) fn compiling(busy: i64, compile: i64) -> Trace {
     trace
 }
 
-/// Builds steps in which the compiler runs a kernel for `length` us and 60 short ones, before kernels of the program.
+/// Builds steps in which the compiler runs one kernel for `length` us and 60 short kernels, before the program's
+/// kernels run.
 pub(super) fn autotuning(length: i64) -> Trace {
     let mut trace = gpu_steps(12, |b, at| {
         let pool = b.line("/host:CPU", "tf_pjrt_compile_thread_pool/7");

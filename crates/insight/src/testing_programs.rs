@@ -1,4 +1,4 @@
-//! Compiled programs for the tests of rules. Numbers of fields are those of `xla.HloModuleProto`.
+//! Compiled programs for the tests of rules. The field numbers come from `xla.HloModuleProto`.
 
 use trace::{HloProto, TraceBuilder};
 use wire_writer::{Message, message};
@@ -39,23 +39,21 @@ impl Instruction {
         Instruction { rest: self.rest.message(8, message().message(1, shape("s32[]")).int(4, value)), ..self }
     }
 
-    /// Sets a text field.
     pub(crate) fn text(self, field: u32, value: &str) -> Instruction {
         Instruction { rest: self.rest.bytes(field, value), ..self }
     }
 
-    /// Sets a message field.
     pub(crate) fn message(self, field: u32, value: Message) -> Instruction {
         Instruction { rest: self.rest.message(field, value), ..self }
     }
 
-    /// Sets an integer field.
     pub(crate) fn int(self, field: u32, value: i64) -> Instruction {
         Instruction { rest: self.rest.int(field, value), ..self }
     }
 }
 
-/// A computation: its name and its instructions, operands before their users. The last one is its result.
+/// A computation: its name and its instructions, operands before their users. The last instruction is the result of the
+/// computation.
 pub(super) type Computation = (&'static str, Vec<Instruction>);
 
 /// Adds the program `jit_f` with this id to a trace. The last computation is its entry.

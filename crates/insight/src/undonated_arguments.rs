@@ -8,12 +8,12 @@
 //!   are included;
 //! * donated arguments for which the compiler found no result (`buffer_donor` of the module).
 //!
-//! `undonated_percent` is the share of these arguments in the peak. Severity: note from 10 %, warning from 25 % (ours:
-//! donating them makes room for a batch that is a tenth or a third larger) and 64 MiB (ours: smaller arguments seldom
-//! limit a program, even if they are a large share of a small peak). For donated arguments, the finding is a note from
-//! 1 MiB. Confidence: high for donated arguments, else medium, because the caller may need the old value. Remedy: use
-//! `donate_argnums`. The rule is not reported for TensorFlow, because TensorFlow updates variables in place. It is
-//! skipped if the file contains no program with its buffers.
+//! `undonated_percent` is the share of the peak memory that these arguments take. Severity: note from 10 %, warning
+//! from 25 % (ours: donating them makes room for a batch that is a tenth or a third larger). A warning also needs at
+//! least 64 MiB (ours: smaller arguments seldom limit a program, even if they are a large share of a small peak). For
+//! donated arguments, the finding is a note from 1 MiB. Confidence: high for donated arguments, else medium, because
+//! the caller may need the old value. Remedy: use `donate_argnums`. The rule is not reported for TensorFlow, because
+//! TensorFlow updates variables in place. The rule is skipped if the file contains no program with its buffers.
 
 use super::draft::Draft;
 use super::limits::OF_PEAK_MEMORY_PERCENT;

@@ -82,7 +82,7 @@ mod tests {
     use report::FindingSeverity::Warning;
     use trace::Trace;
 
-    /// Two GPUs in steps of 1000 us: the first one works for 900 us, the second one for `other`.
+    /// Builds steps of 1000 us on two GPUs. The first GPU works for 900 us, the second for `other` us.
     fn two_devices(other: i64) -> Trace {
         gpu_steps(12, |b, at| {
             kernel(b, "gemm", at + 1, at + 5, 900);

@@ -3,11 +3,11 @@
 //! Numbered layers (`layer_0`, `layer_1`, ...) do the same work if their known FLOPs are within 5 % of the median. The
 //! rule fires if at least four layers do the same work, the slowest of them takes at least 20 % more time than the
 //! median, and the difference is at least 1 % of the op time (our limits: less is noise, or not worth a search). The
-//! finding names the innermost part of the layer with at least 80 % of the difference. Layers that mostly communicate
-//! are not compared, because a collective waits for the slowest device. Severity: note, or a warning if the difference
-//! reaches 10 % of the window (JAX guide, overheads). Confidence: medium, because the first and the last layer of a
-//! model often prepare or reduce data as well. Remedy: compare the layer's ops with those of another layer. The rule is
-//! skipped if the paths of ops are unknown.
+//! finding names the innermost part of the layer that accounts for at least 80 % of the difference. Layers that mostly
+//! communicate are not compared, because a collective waits for the slowest device. Severity: note, or a warning if the
+//! difference reaches 10 % of the window (JAX guide, overheads). Confidence: medium, because the first and the last
+//! layer of a model often prepare or reduce data as well. Remedy: compare the layer's ops with the ops of another
+//! layer. The rule is skipped if the paths of ops are unknown.
 
 use super::draft::{Draft, lacks};
 use super::limits::{OVERHEAD_PERCENT, UNEVEN_LAYER_PERCENT, UNEVEN_OF_OPS_PERCENT};
@@ -19,11 +19,12 @@ use report::{Confidence, FindingSeverity, LayerTime, View};
 pub(super) static RULE: Rule =
     Rule { id: "uneven_layers", title: "One layer is slower", needs: Needs::AllOps, ..Rule::checked_by(check) };
 
-/// Minimum share of a layer's excess time for the finding to name a part of the layer instead. Below this share,
-/// several parts are slow.
+/// The finding names a part of the layer if this part accounts for at least this share of the layer's excess time.
+/// Otherwise, several parts are slow.
 const MOST_OF_EXCESS: f64 = 0.8;
 
-/// Share of exposed communication above which layers are not compared. Such layers mostly wait.
+/// Layers are not compared if exposed communication takes more than this share of their time, because such layers
+/// mostly wait.
 const MOST_EXPOSED: f64 = 0.5;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -54,9 +55,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let title = format!("{name} takes {} more time than layers with the same work", format::percent(percent));
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(
-            "Compare its ops with those of another layer (page Layers, grouped by each layer): layouts, copies, fusions and \
-             sharding that the other layers do not have. If it is the first or last layer, work before or after the layers may \
-             be fused into it.",
+            "Compare its ops with the ops of another layer (Layers page, grouped by layer): layouts, copies, fusions \
+             and sharding that the other layers do not have. If it is the first or last layer, work before or after \
+             the layers may be fused into it.",
         )
         .passed("excess_percent", percent, UNEVEN_LAYER_PERCENT)
         .evidence("layers", layer.members as f64)
@@ -66,8 +67,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 }
 
 /// Returns the time by which the slowest of the layers that do the same work exceeds the median, as a share of the op
-/// time in percent. `None` if the layers take about the same time. Also `None` if they mostly communicate, because the
-/// first collective waits for the slowest device.
+/// time in percent. `None` if the layers take about the same time. Also `None` if the layers mostly communicate,
+/// because the first collective waits for the slowest device.
 fn excess(layer: &LayerTime) -> Option<f64> {
     let ratio = layer.slowest_ratio.filter(|ratio| 100.0 * (ratio - 1.0) >= UNEVEN_LAYER_PERCENT)?;
     let exposed_us = layer.exposed_communication_us.unwrap_or_default();

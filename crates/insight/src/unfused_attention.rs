@@ -3,12 +3,12 @@
 //! Attention multiplies queries and keys, takes the softmax of these scores, and multiplies the result by the values. A
 //! fused kernel computes attention block by block and never writes the scores. The size of the scores grows with the
 //! square of the sequence length. The rule looks for programs that write the scores. Such a program has a batched
-//! matrix product whose result has at least 4 million elements and at least 4 times as many as its operands, an
-//! exponential of an array of this size, and a product that reduces an array of this size (all limits are ours: smaller
-//! scores cost little). Severity: note if the ops that read or write arrays of this size take at least 10 % of the op
-//! time, warning from 20 % (the JAX guide's limit for overheads, and twice that limit). Confidence: medium, because
-//! there may be no fused kernel for the mask, the bias and the device. Remedy: use `jax.nn.dot_product_attention` or
-//! another fused kernel. The rule is skipped if the compiled program is missing.
+//! matrix product whose result has at least 4 million elements, and at least 4 times as many as its operands. The
+//! program also has an exponential of an array of this size, and a product that reduces an array of this size (all
+//! limits are ours: smaller scores cost little). Severity: note if the ops that read or write arrays of this size take
+//! at least 10 % of the op time, warning from 20 % (the JAX guide's limit for overheads, and twice that limit).
+//! Confidence: medium, because there may be no fused kernel for the mask, the bias and the device. Remedy: use
+//! `jax.nn.dot_product_attention` or another fused kernel. The rule is skipped if the compiled program is missing.
 
 use super::attention_scores::costs;
 use super::draft::{Draft, equals};
@@ -92,8 +92,8 @@ mod tests {
     use report::FindingSeverity::{Note, Warning};
     use trace::Trace;
 
-    /// Builds attention with 4 heads over `length` tokens, with or without a batch dimension. Its softmax takes `time`
-    /// of 1000 us.
+    /// Builds attention with 4 heads over `length` tokens, with or without a batch dimension. The softmax takes `time`
+    /// us of each 1000 us step.
     fn attention(length: &'static str, time: i64, batched: bool) -> Trace {
         let shape = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let head = if batched { "4," } else { "" };

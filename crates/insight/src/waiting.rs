@@ -10,8 +10,8 @@ use metrics::StepPart;
 ///
 /// # Errors
 ///
-/// Returns a verdict if devices are idle for less than `least_percent` or too few ops ran, and `lacking` if the capture does not
-/// contain the reason.
+/// Returns a verdict if devices are idle for less than `least_percent`, or if too few ops ran. Returns `lacking` if the
+/// capture does not contain the reason.
 pub(super) fn idle_share(
     numbers: &Numbers<'_>,
     part: StepPart,

@@ -1,8 +1,8 @@
-//! A step updates a whole table, although it reads only a few of its rows.
+//! A step updates a whole table, although it reads only a few of the table's rows.
 //!
-//! The gradient of a lookup (`table[ids]`) with respect to the table is an array of the table's size. Only the
-//! looked-up rows are not zero. Each step fills this array with zeros, scatters the rows into it, and updates all rows
-//! of the table and of the optimizer's state.
+//! The gradient of a lookup (`table[ids]`) with respect to the table is an array of the table's size. In this array,
+//! only the looked-up rows are not zero. Each step fills this array with zeros, scatters the rows into it, and updates
+//! all rows of the table and of the optimizer's state.
 //!
 //! ```text
 //! zeros [V, D] -> scatter (N rows) -> update of table [V, D], first moment [V, D], second moment [V, D]
@@ -12,11 +12,11 @@
 //! updates. The argument must have at least a million elements and at least four times as many rows as the scatter
 //! writes (both limits are ours). Tables to which a matrix product also contributes (an embedding that the output layer
 //! shares) are excluded, because all of their rows have a gradient. The cost is the time of all ops that write an array
-//! of the table's shape, multiplied by the share of the rows that the scatter does not write. Severity: warning from
-//! 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the
-//! window. Confidence: medium, because an optimizer with momentum or weight decay changes rows without a gradient, too.
-//! Remedy: differentiate with respect to the rows, and update only these. The rule is skipped if the compiled program
-//! is missing.
+//! of the table's shape, multiplied by the share of the rows that the scatter does not write. Severity: warning from 10
+//! % of the op time (JAX guide, overheads), critical from 50 %, or a note if the cost is less than 10 % of the window.
+//! Confidence: medium, because an optimizer with momentum or weight decay changes rows without a gradient, too. Remedy:
+//! differentiate with respect to the rows, and update only these rows. The rule is skipped if the compiled program is
+//! missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -35,7 +35,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// Minimum number of elements of a table. We chose this limit because a smaller one costs little.
+/// Minimum number of elements of a table. We chose this limit because updating a smaller table costs little.
 const FEWEST_ELEMENTS: f64 = 1e6;
 /// Minimum ratio of the table's rows to the rows that a step looks up. We chose this limit because updating single rows
 /// also has a cost.
@@ -175,8 +175,8 @@ mod tests {
 
     const BACKWARD: &str = "jit(f)/transpose(jvp(lookup))/scatter-add";
 
-    /// Builds steps of 1000 us. In each, ops that write `f32[65536,64]` take `time` us: zeros, a scatter of `rows` rows, and the
-    /// update of the table.
+    /// Builds steps of 1000 us. In each step, ops that write `f32[65536,64]` take `time` us: zeros, a scatter of `rows`
+    /// rows, and the update of the table.
     fn steps(time: i64, rows: &'static str, path: &'static str, product: bool) -> Trace {
         const TABLE: &str = "f32[65536,64]";
         let update: &'static str = Box::leak(format!("f32[{rows},64]").into_boxed_str());

@@ -11,7 +11,7 @@ use memory::{Classifier, HeapProfile, MAIN, ProgramMemory, Summary};
 use trace::{EventColumn, TraceBuilder};
 use wire_writer::{Message, message};
 
-/// Number of measurements. The result is the fastest one.
+/// Number of measurements. The result is the fastest measurement.
 const ROUNDS: u32 = 5;
 
 fn main() {
@@ -40,7 +40,8 @@ fn time<T>(what: &str, look: impl Fn() -> T) {
     eprintln!("{what}: {:.0} ms", 1e3 * best);
 }
 
-/// Builds a training step with this many instructions. The buffer of each lives for a thousand others.
+/// Builds a training step with this many instructions. The buffer of each instruction lives until a thousand more
+/// instructions have run.
 fn program(buffers: i64) -> Vec<u8> {
     const ALIVE: i64 = 1000;
     let shape = message().int(2, 11).int(3, 256).int(3, 256).message(5, message().int(1, 1).int(1, 0));

@@ -28,11 +28,11 @@ pub struct Buffer {
     pub id: i64,
     /// Size in bytes, including the padding of its layout.
     pub size: u64,
-    /// Memory space that the buffer requests. Its allocation may be in another memory space.
+    /// Memory space that the buffer requests. The buffer's allocation may be in another memory space.
     pub space: i64,
     /// Instruction that makes the buffer.
     pub instruction: Option<InstructionIndex>,
-    /// Index of the element of the instruction's result. Empty for the whole result.
+    /// Index of the element that the buffer holds in the instruction's result. Empty for the whole result.
     pub shape_index: Vec<i64>,
     /// Index of the buffer's allocation in [`Assignment::allocations`].
     pub allocation: Option<usize>,
@@ -65,7 +65,7 @@ pub struct Allocation {
     pub buffers: Vec<BufferIndex>,
 }
 
-/// Purpose of an allocation in the terms of XProf's memory viewer. If several apply, the first is used.
+/// Purpose of an allocation in the terms of XProf's memory viewer. If several purposes apply, the first is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     /// An argument of the program.
@@ -105,14 +105,14 @@ impl Allocation {
         }
     }
 
-    /// Returns true if the allocation exists as long as the program runs. XProf calls that an indefinite lifetime.
+    /// Returns true if the allocation exists as long as the program runs. XProf calls this an indefinite lifetime.
     /// Returns false for the memory of a call.
     pub fn is_resident(&self) -> bool {
         !self.is_thread_local && self.category() != Category::Temporary
     }
 
-    /// Returns true if other values cannot reuse the allocation's memory. This applies to tuples' tables and to the
-    /// memory of calls.
+    /// Returns true if other values cannot reuse the allocation's memory. Tuples' tables and the memory of calls are
+    /// fixed.
     pub fn is_fixed(&self) -> bool {
         self.is_thread_local || self.is_tuple
     }
@@ -123,7 +123,7 @@ impl Allocation {
 pub enum HeapEventKind {
     /// The buffer is allocated.
     Allocate,
-    /// The buffer is freed. Its memory is free unless another buffer shares it.
+    /// The buffer is freed. The memory of the buffer becomes free unless another buffer shares it.
     Free,
     /// The buffer shares the memory of another buffer. `None` if the other buffer is missing.
     Share(Option<BufferIndex>),
@@ -136,7 +136,7 @@ pub enum HeapEventKind {
 pub struct HeapEvent {
     /// Type of the event.
     pub kind: HeapEventKind,
-    /// Buffer of the event. `None` if it is missing.
+    /// Buffer of the event. `None` if the buffer is missing.
     pub buffer: Option<BufferIndex>,
     /// Instruction of the event.
     pub instruction: Option<InstructionIndex>,
@@ -194,8 +194,8 @@ impl Assignment {
         Some(reader.assignment)
     }
 
-    /// Returns the largest buffer of an allocation. If several have the same size, returns the first. Returns `None` if
-    /// all are empty.
+    /// Returns the largest buffer of an allocation. If several buffers have the same size, returns the first. Returns
+    /// `None` if all buffers are empty.
     pub fn largest(&self, allocation: &Allocation) -> Option<BufferIndex> {
         let size = |buffer: BufferIndex| self.buffers.get(buffer).map_or(0, |buffer| buffer.size);
         let larger = |a: BufferIndex, b: BufferIndex| if size(b) > size(a) { b } else { a };
@@ -215,17 +215,16 @@ pub(crate) struct AssignmentReader<'m> {
     instructions: FxHashMap<i64, InstructionIndex>,
     /// Buffers by id.
     buffers: FxHashMap<i64, BufferIndex>,
-    /// Numbers of the allocations so far.
+    /// Numbers of the allocations that were read so far.
     allocations: FxHashSet<i64>,
-    /// Total bytes of all buffers so far.
+    /// Total bytes of all buffers that were read so far.
     pub(crate) buffer_bytes: u64,
-    /// Total bytes of all allocations so far.
+    /// Total bytes of all allocations that were read so far.
     pub(crate) allocation_bytes: u64,
     pub(crate) assignment: Assignment,
 }
 
 impl<'m> AssignmentReader<'m> {
-    /// Creates a reader that has read nothing.
     pub(crate) fn new(module: &'m Module) -> AssignmentReader<'m> {
         AssignmentReader {
             module,
@@ -332,7 +331,7 @@ impl AssignmentReader<'_> {
         read.ok()
     }
 
-    /// Returns the buffer with an id. Counts a problem if the buffer is missing.
+    /// Returns the buffer with this id. Counts a problem if the buffer is missing.
     fn find(&mut self, id: i64) -> Option<BufferIndex> {
         let found = self.buffers.get(&id).copied();
         if found.is_none() {
@@ -341,15 +340,14 @@ impl AssignmentReader<'_> {
         found
     }
 
-    /// Returns the instruction that an event names. It is nearly always the instruction that makes the event's buffer,
-    /// so no search is needed.
+    /// Returns the instruction that an event names. The named instruction is nearly always the one that makes the
+    /// event's buffer, so a search is seldom needed.
     fn named_or_own(&self, name: &[u8], buffer: Option<BufferIndex>) -> Option<InstructionIndex> {
         let own = buffer.and_then(|buffer| self.assignment.buffers.get(buffer)?.instruction);
         let is_named = |&index: &InstructionIndex| self.module.at(index).is_some_and(|it| it.name.as_bytes() == name);
         own.filter(is_named).or_else(|| self.instruction(name))
     }
 
-    /// Returns the instruction with a name.
     pub(crate) fn instruction(&self, name: &[u8]) -> Option<InstructionIndex> {
         let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
         self.module.index_of(self.module.instruction(name)?)

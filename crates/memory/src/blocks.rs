@@ -1,4 +1,4 @@
-//! Address map: shows, over time, the buffer at each address of an allocation.
+//! Address map: the buffer at each address of an allocation, over time.
 
 use crate::heap::Lifetime;
 use crate::program::{ProgramMemory, SpaceMemory};
@@ -16,12 +16,11 @@ pub struct Block {
     pub size: u64,
     /// Index of the event that allocates the block.
     pub start: usize,
-    /// Index of the event that frees the block. The number of events if no event frees it.
+    /// Index of the event that frees the block. The number of events if no event frees the block.
     pub end: usize,
 }
 
-/// Returns the blocks of a memory space's heap, in the order of their starts. Buffers that share memory are one
-/// block.
+/// Returns the blocks of a memory space's heap, in the order of their starts. Buffers that share memory form one block.
 pub fn blocks<'a>(program: &'a ProgramMemory, space: &'a SpaceMemory) -> impl Iterator<Item = Block> + 'a {
     let lifetimes = space.heap.iter().flat_map(|heap| heap.lifetimes.iter().map(|it| (it, heap.instructions.len())));
     lifetimes.filter_map(|(lifetime, events)| {

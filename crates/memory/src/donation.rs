@@ -1,5 +1,5 @@
-//! Finds arguments whose memory the program could reuse for its results but does not. For each of them, a second copy takes
-//! memory while the program runs.
+//! Finds arguments whose memory the program could reuse for its results but does not. For each such argument, a second
+//! copy takes memory while the program runs.
 
 use hlo::{NamedRole, Outcome};
 use prost::Message;
@@ -15,7 +15,7 @@ use crate::space::MAIN;
 /// An argument in main memory whose memory no result shares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsharedArgument {
-    /// Position of the argument, from 0.
+    /// Position of the argument, starting at 0.
     pub number: i64,
     /// The framework's name of the argument. Empty if unknown.
     pub name: String,
@@ -28,8 +28,9 @@ pub struct UnsharedArgument {
 }
 
 /// Returns the arguments whose new values are returned in other memory, and the arguments that were donated but not reused,
-/// largest first. For a program that is not a training step, returns only arguments whose name means state: after `x + y`, for
-/// example, the caller still needs `x`. A function that returns gradients does not update its arguments either.
+/// largest first. For a program that is not a training step, returns only arguments whose names denote state, because the
+/// caller may still need other arguments, such as `x` after `x + y`. A function that returns gradients does not update its
+/// arguments either.
 pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<UnsharedArgument> {
     let donors = donors(hlo_proto);
     let module = &program.module;
@@ -66,8 +67,8 @@ pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<Unsh
     found
 }
 
-/// Returns the numbers of the arguments that were donated but not reused for a result: `hlo_module.buffer_donor`
-/// (field 18), its entries (field 1).
+/// Returns the numbers of the arguments that were donated but not reused for a result. Reads the entries (field 1) of
+/// `hlo_module.buffer_donor` (field 18).
 fn donors(hlo_proto: &[u8]) -> FxHashSet<i64> {
     if hlo::is_text(hlo_proto) {
         // HloModule jit_f, buffer_donor={ (0, {}), (2, {}) }, ...

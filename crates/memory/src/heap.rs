@@ -31,10 +31,10 @@ pub struct Lifetime {
 /// Heap of a memory space while the program runs. Memory that several buffers share is counted once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// Fill level before each event of the trace, and after the last.
+    /// Fill level before each event of the trace, and after the last event.
     pub points: Vec<HeapPoint>,
-    /// Instruction of each event. For an allocation, it is the instruction that makes the value. For a release, it is the same
-    /// instruction, not the last instruction that uses the value.
+    /// Instruction of each event. For an allocation, this is the instruction that makes the value. For a release, it is
+    /// the same instruction, not the last one that uses the value.
     pub instructions: Vec<Option<InstructionIndex>>,
     /// Instruction that the program has reached at each event: the last instruction that allocated memory.
     pub reached: Vec<Option<InstructionIndex>>,
@@ -96,7 +96,7 @@ impl Heap {
     }
 }
 
-/// Heap during the replay of its trace. Sums are wider than sizes, so that they cannot overflow.
+/// Heap during the replay of its trace. Sums have more bits than sizes, so that the sums cannot overflow.
 struct Player {
     heap: Heap,
     /// Index of the open lifetime of each buffer that owns memory.

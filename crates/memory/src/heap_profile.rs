@@ -1,6 +1,6 @@
 //! Device memory profiles (`jax.profiler.save_device_memory_profile`), which are pprof `Profile` messages: the memory on each
-//! device by line of Python code. A profile contains the arrays and programs alive at one moment. It lacks the temporary values
-//! of a running program.
+//! device by line of Python code. A profile contains the arrays and programs alive at one moment. A profile lacks the temporary
+//! values of a running program.
 //!
 //! ```text
 //! Profile   1 sample_type*  2 sample*  4 location*  5 function*  6 string_table*
@@ -21,7 +21,7 @@ use crate::problems::{MOST_BYTES, Problem, Problems};
 /// A frame of a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frame {
-    /// Name of the function. Empty if the file does not name it.
+    /// Name of the function. Empty if the file does not name the function.
     pub function: String,
     /// File of the function.
     pub file: String,
@@ -86,13 +86,13 @@ pub enum HeapKey {
 pub struct HeapSums {
     /// Texts of the key.
     pub key: Vec<String>,
-    /// Memory in the profile.
+    /// Memory in the later profile.
     pub now: HeapSum,
     /// Memory in the earlier profile. Zero without an earlier profile.
     pub before: HeapSum,
 }
 
-/// Arrays and programs, and their bytes.
+/// Number of arrays and programs, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapSum {
     /// Arrays and programs.
@@ -154,7 +154,7 @@ struct Function {
 }
 
 impl HeapProfile {
-    /// Reads a pprof `Profile`, decompressed. Unreadable parts are left out and counted.
+    /// Reads a decompressed pprof `Profile`. Unreadable parts are left out and counted.
     pub fn read(profile: &[u8]) -> HeapProfile {
         let mut found = HeapProfile::default();
         let parts = messages(profile, &mut found.problems);
@@ -211,8 +211,8 @@ impl HeapProfile {
         found
     }
 
-    /// Checks a number that is added to this sum. Returns 0 and counts a problem if the number or the sum exceeds any possible
-    /// memory.
+    /// Checks a number before it is added to `sum`. Returns 0 and counts a problem if the number or the sum exceeds any
+    /// possible memory.
     fn added(&mut self, value: i64, sum: &mut u64) -> i64 {
         let size = value.unsigned_abs();
         if size >= MOST_BYTES - *sum {

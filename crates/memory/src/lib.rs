@@ -8,7 +8,7 @@
 //!                                          '-> Classifier          parameter, activation, output, ...
 //! ```
 //!
-//! [`HeapProfile`] is a device memory profile (pprof). [`allocator`] contains the reports of allocators while a
+//! [`HeapProfile`] is a device memory profile (pprof). [`allocator`] contains the events that allocators report while a
 //! program runs. [`Recorded`] combines all of these for a run.
 //!
 //! Messages are decoded one at a time with `prost`, on demand. So damage affects only one buffer, allocation or

@@ -1,4 +1,4 @@
-//! Pass of the training step and scope of each instruction, from its framework path.
+//! Finds the scope of each instruction, and the pass of the training step that it belongs to, from its framework path.
 
 use base::framework_path::{scopes, training_pass};
 use hlo::{Instruction, InstructionIndex, Module};
@@ -16,11 +16,11 @@ pub(crate) enum Pass {
     Recomputed,
 }
 
-/// Index of a scope of a program. Zero for no scope.
+/// Index of a scope of a program. Zero means no scope.
 pub(crate) type ScopeIndex = usize;
 
-/// Passes and scopes of a program's instructions. Instructions share paths, and paths share scopes. So each path and each scope
-/// is parsed once.
+/// Passes and scopes of a program's instructions. Instructions share paths, and paths share scopes, so each path and
+/// each scope is parsed only once.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     passes: Vec<Option<Pass>>,
@@ -37,17 +37,16 @@ impl Paths {
         Paths { passes, scopes, names: known.names }
     }
 
-    /// Returns the pass of an instruction. Returns `None` if it is unknown.
+    /// Returns the pass of an instruction. Returns `None` if the pass is unknown.
     pub(crate) fn pass(&self, instruction: InstructionIndex) -> Option<Pass> {
         self.passes.get(instruction as usize).copied().flatten()
     }
 
-    /// Returns the scope of an instruction.
     pub(crate) fn scope(&self, instruction: InstructionIndex) -> ScopeIndex {
         self.scopes.get(instruction as usize).copied().unwrap_or_default()
     }
 
-    /// Returns the name of a scope, with parts separated by slashes. Empty for no scope.
+    /// Returns the name of a scope, with parts separated by slashes. Empty if there is no scope.
     pub(crate) fn name(&self, scope: ScopeIndex) -> &str {
         self.names.get(scope).map_or("", String::as_str)
     }

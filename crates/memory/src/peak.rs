@@ -19,9 +19,9 @@ pub struct PeakBuffer {
     pub bytes: u64,
     /// Size of the value without padding, in bytes.
     pub unpadded_bytes: u64,
-    /// Type and shape of the value, if it is an array and they are known.
+    /// Type and shape of the value, if the value is an array and its shape is known.
     pub shape: Option<ArrayShape>,
-    /// Scopes of the framework path. For an argument, the path to it in its tree. Empty if unknown.
+    /// Scopes in the value's framework path. For an argument, its path in the tree of arguments. Empty if unknown.
     pub scope: String,
     /// Source line of the program as `file:line`.
     pub source: Option<String>,

@@ -1,10 +1,10 @@
-//! Counts of damage and inconsistencies in memory files. Each kind is reported once, and everything else is still
-//! read.
+//! Counts of damage and inconsistencies in memory files. Each kind of problem is reported once, and all other data is
+//! still read.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Upper limit for sizes (1 EiB). No memory is that large, and sums below it never overflow.
+/// Upper limit for sizes (1 EiB). No memory is that large, and sums below this limit never overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 60;
 
 /// Kind of damage.
@@ -18,7 +18,7 @@ pub enum Problem {
     UnknownBuffer,
     /// A buffer that is defined by a missing instruction.
     UnknownInstruction,
-    /// A size or an offset of 2^60 bytes (1 EiB) or more, by itself or in total. It is treated as 0.
+    /// A size or an offset of 2^60 bytes (1 EiB) or more, by itself or in total. Such a size or offset is treated as 0.
     ImpossibleSize,
     /// A repeated id. The first occurrence is used.
     RepeatedId,

@@ -22,7 +22,7 @@ pub struct ProgramMemory {
     pub assignment: Assignment,
     /// Memory spaces of the program, by number. The main memory is always present.
     pub spaces: Vec<SpaceMemory>,
-    /// Bytes of each buffer without the padding of its layout. If the shape is unknown, the padded size.
+    /// Bytes of each buffer without the padding of its layout. If the shape is unknown, the size includes padding.
     unpadded: Vec<u64>,
     paths: OnceLock<Paths>,
 }
@@ -45,19 +45,19 @@ pub struct SpaceMemory {
     pub aliased_bytes: u64,
     /// Bytes of allocations that hold constants.
     pub constant_bytes: u64,
-    /// Bytes of allocations that each call has a copy of.
+    /// Bytes of allocations that are copied for each call.
     pub thread_local_bytes: u64,
     /// Bytes of allocations whose memory cannot be reused for other values.
     pub fixed_bytes: u64,
     /// Bytes of the remaining allocations, which hold temporary values.
     pub temporary_bytes: u64,
-    /// Bytes of temporary allocations without a heap trace. Their buffers have no known lifetimes, so they are not in
-    /// any peak.
+    /// Bytes of temporary allocations without a heap trace. The buffers of these allocations have no known lifetimes,
+    /// so they are not in any peak.
     pub untraced_bytes: u64,
     /// Number of heap traces of the temporary allocations. If there are several, `heap` comes from the last trace of the first
     /// allocation.
     pub traces: usize,
-    /// Heap of temporary values. `None` if the program has none in this space.
+    /// Heap of temporary values. `None` if the program has no temporary values in this space.
     pub heap: Option<Heap>,
     /// Index of each allocation that exists as long as the program runs, with its largest buffer. Empty allocations
     /// are left out.
@@ -75,7 +75,7 @@ pub struct LiveBuffer {
     pub bytes: u64,
     /// Bytes of the buffer's value without padding.
     pub unpadded_bytes: u64,
-    /// Lifetime of the buffer. `None` if it exists as long as the program runs.
+    /// Lifetime of the buffer. `None` if the buffer exists as long as the program runs.
     pub lifetime: Option<Lifetime>,
 }
 
@@ -252,15 +252,15 @@ impl SpaceMemory {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.unpadded_bytes))
     }
 
-    /// Returns the bytes in use before each event of the heap's trace, and after the last.
+    /// Returns the bytes in use before each event of the heap's trace, and after the last event.
     pub fn bytes_over_program(&self) -> impl Iterator<Item = u64> {
         let points = self.heap.iter().flat_map(|heap| &heap.points);
         points.map(|point| point.bytes.saturating_add(self.listed_bytes))
     }
 
-    /// Returns the share of the memory for temporary values that is free at the peak, in percent:
-    /// `(total - peak) / (total - resident)`. Returns `None` if there is no such memory, if lifetimes are incomplete, or if the
-    /// figures contradict each other.
+    /// Returns the share of the memory for temporary values that is free at the peak, in percent: `(total - peak) /
+    /// (total - resident)`. Returns `None` if there is no memory for temporary values, if lifetimes are incomplete, or
+    /// if the figures contradict each other.
     pub fn fragmentation_percent(&self) -> Option<f64> {
         if self.untraced_bytes > 0 {
             return None;

@@ -42,13 +42,13 @@ pub struct Replicated {
     pub bytes: u64,
     /// Bytes that one device would save if each device held a different part.
     pub saved_bytes: u64,
-    /// Bytes of such arguments in host memory, for one device. The other sums do not include them.
+    /// Bytes of replicated arguments in host memory, for one device. The other sums exclude these bytes.
     pub offloaded_bytes: u64,
     /// Name and bytes of the largest replicated argument.
     pub largest: Option<(String, u64)>,
 }
 
-/// Returns the programs with a buffer assignment, by descending peak. Buffer assignments are decoded only here, once
+/// Returns the programs with a buffer assignment, largest peak first. Buffer assignments are decoded only here, once
 /// for all hosts that embed the same program.
 pub fn program_uses(modules: &Modules, platform: Option<Platform>) -> Vec<ProgramUse> {
     let mut known: FxHashMap<*const Module, Option<ProgramUse>> = FxHashMap::default();
@@ -93,7 +93,7 @@ fn program(module: &Arc<Module>, bytes: &[u8], platform: Option<Platform>) -> Op
     Some(ProgramUse { host: 0, program_id: 0, figures, summary, unshared, replicated: replicated(module) })
 }
 
-/// Returns the groups of buffers of a summary.
+/// Returns a summary's groups of buffers.
 pub fn buffer_groups(summary: &Summary) -> Vec<MemoryBuffers> {
     let buffers = |group: &crate::BufferGroup| MemoryBuffers {
         class: group.class.label().to_owned(),

@@ -20,7 +20,7 @@ use crate::what_if::WhatIf;
 /// Memory data of a run. Each part is decoded once, on first access.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Recorded {
-    /// `TPU`, `GPU` or `CPU`, for the names of memory spaces. Another text if unknown.
+    /// `TPU`, `GPU` or `CPU`, for the names of memory spaces. Another text if the platform is unknown.
     pub platform: String,
     /// Bytes of a device's memory, as stated in the capture.
     pub device_memory_bytes: Option<u64>,
@@ -36,7 +36,7 @@ pub struct Recorded {
     pub allocators: Vec<Allocator>,
     /// Device memory profile (pprof), if the run was read from one.
     heap: Option<RecordedHeap>,
-    /// Device memory profile that was saved before the run's own, with the name of its run.
+    /// Device memory profile that was saved before the run's own profile, with the name of the earlier run.
     earlier: Option<(String, RecordedHeap)>,
     /// Text of the out-of-memory error, if the run was read from one.
     error: Option<String>,
@@ -113,7 +113,7 @@ impl Recorded {
         self.error.is_some()
     }
 
-    /// Returns the reports in the text of the out-of-memory error. Empty if the run was not read from one.
+    /// Returns the reports in the text of the out-of-memory error. Empty if the run was not read from such a text.
     pub fn errors(&self) -> Vec<OutOfMemory> {
         self.error.as_deref().map(OutOfMemory::read).unwrap_or_default()
     }
@@ -123,18 +123,18 @@ impl Recorded {
         self.heap.as_ref().map(RecordedHeap::profile)
     }
 
-    /// Returns the device memory profile that was saved before the run's own, with the name of its run.
+    /// Returns the device memory profile that was saved before the run's own profile, with the name of the earlier run.
     pub fn earlier_heap_profile(&self) -> Option<(&str, &HeapProfile)> {
         self.earlier.as_ref().map(|(name, heap)| (name.as_str(), heap.profile()))
     }
 
-    /// Serialises everything, for [`Recorded::from_bytes`] of the same build.
+    /// Serialises all data, for [`Recorded::from_bytes`] of the same build.
     pub fn to_bytes(&self) -> Vec<u8> {
         // All lengths are known, so serialisation cannot fail.
         postcard::to_stdvec(self).unwrap_or_default()
     }
 
-    /// Reads the output of [`Recorded::to_bytes`]. Returns `None` if the bytes are anything else.
+    /// Reads the output of [`Recorded::to_bytes`]. Returns `None` for any other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Recorded> {
         postcard::from_bytes(bytes).ok()
     }

@@ -50,7 +50,8 @@ impl References {
         }
     }
 
-    /// Lets a buffer share the memory of another. If the memory was free, returns the buffer whose memory is taken again.
+    /// Lets a buffer share the memory of another buffer. If the memory was free, returns the buffer whose memory is
+    /// taken again.
     ///
     /// # Errors
     /// Fails if the other buffer shares the memory of this buffer.

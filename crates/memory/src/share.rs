@@ -1,6 +1,6 @@
 //! Computes shares of memory.
 
-/// Returns the share of a part in a whole in percent, or 0 if the whole is 0.
+/// Returns `part` as a percentage of `whole`, or 0 if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> f64 {
     if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
 }

@@ -6,8 +6,8 @@ use trace::Platform;
 pub const MAIN: i64 = 0;
 
 /// Returns the name of a memory space on a platform (`TPU`, `GPU`, `CPU`; another text if unknown). Numbers from 1 on
-/// come from the TPU compiler (`S(1)` in a layout), and have the names of XProf's memory analysis. On a GPU, 1 is
-/// memory for collectives.
+/// come from the TPU compiler (`S(1)` in a layout), and get the names that XProf's memory analysis uses. On a GPU,
+/// space 1 is memory for collectives.
 pub fn space_name(space: i64, platform: &str) -> String {
     let name = match (space, Platform::named(platform)) {
         (0, Some(Platform::Tpu | Platform::Gpu)) => "HBM",

@@ -19,7 +19,7 @@ const MOST_GROUPS: usize = 50;
 pub struct Summary {
     /// Total bytes.
     pub bytes: u64,
-    /// Sums by class, largest first. They add up to `bytes`.
+    /// Sums by class, largest first. The sums add up to `bytes`.
     pub classes: Vec<ClassSum>,
     /// Bytes of padding that layouts add.
     pub padding_bytes: u64,
@@ -70,14 +70,15 @@ pub struct PaddedShape {
     pub bytes: u64,
     /// Bytes of padding in the buffers.
     pub padding_bytes: u64,
-    /// A better shape for the same values, with the size of one buffer in that shape. `None` if there is none.
+    /// A better shape for the same values, with the size of one buffer in that shape. `None` if there is no better
+    /// shape.
     pub better: Option<Reshaped>,
 }
 
 /// Buffers of one scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeSum {
-    /// Name of the scope. Empty if the program has none.
+    /// Name of the scope. Empty if the program has no scopes.
     pub scope: String,
     /// Number of buffers.
     pub buffers: u64,

@@ -4,7 +4,7 @@ use wire_writer::{Message, message};
 
 use crate::ProgramMemory;
 
-/// A program. Its instructions and buffers keep the ids that they are added with.
+/// A program. Instructions and buffers keep the ids with which they are added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestProgram {
     instructions: Vec<Message>,
@@ -92,7 +92,6 @@ impl TestProgram {
         message().message(1, module).message(3, assignment).0
     }
 
-    /// Calls `look` with the memory of the program.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&ProgramMemory) -> T) -> T {
         look_at(&self.proto(), look).expect("a buffer assignment")
     }

@@ -21,10 +21,8 @@ use crate::assignment::{
 };
 use crate::problems::Problem;
 
-/// First line of a buffer assignment.
 const START: &str = "BufferAssignment:";
 
-/// First line of the lifetimes.
 const LIFETIMES: &str = "HloLiveRange";
 
 /// Reads the buffer assignment that follows HLO text whose module was read from the same bytes. Returns `None` if the text
@@ -41,7 +39,6 @@ fn find(text: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(text.get(at + 1..)?).into_owned())
 }
 
-/// Reads the text into `reader`.
 fn read(text: &str, reader: &mut AssignmentReader<'_>) {
     let mut lines = text.lines().peekable();
     let mut sequence: Vec<Option<InstructionIndex>> = Vec::new();

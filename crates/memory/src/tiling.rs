@@ -63,7 +63,7 @@ pub fn better_shape(shape: &ArrayShape) -> Option<Reshaped> {
     reordered.or_else(|| merged(shape, layout).filter(|it| is_worth_it(it.bytes)))
 }
 
-/// Returns the best shape with any two dimensions moved to the end.
+/// Tries to move any two dimensions to the end, and returns the best of the resulting shapes.
 fn reordered(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     let rank = shape.dimensions.len();
     let pairs = (0..rank).flat_map(|minor| (0..rank).map(move |second| (minor, second)));

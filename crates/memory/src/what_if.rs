@@ -32,7 +32,7 @@ pub struct Change {
     pub rematerialized: Vec<String>,
     /// Numbers of arguments to donate.
     pub donated: Vec<i64>,
-    /// Current batch size, and the new one.
+    /// Current and new batch size.
     pub batch: Option<(u64, u64)>,
 }
 
@@ -103,7 +103,7 @@ pub struct Taken {
     pub bytes: u64,
     /// Index of the first event at which the memory is in use.
     pub start: usize,
-    /// Index of the first event at which the memory is free again. The number of events if nothing frees it.
+    /// Index of the first event at which the memory is free again. The number of events if nothing frees the memory.
     pub end: usize,
 }
 
@@ -139,7 +139,7 @@ struct Again {
 }
 
 impl WhatIf {
-    /// Prepares the estimates of a program. Returns `None` if it uses no main memory.
+    /// Prepares the estimates of a program. Returns `None` if the program uses no main memory.
     pub fn new(classifier: &Arc<Classifier>) -> Option<WhatIf> {
         let program = classifier.program();
         let space = program.space(MAIN)?;
@@ -172,7 +172,7 @@ impl WhatIf {
         self.program().space(MAIN).map_or(0, SpaceMemory::peak_bytes)
     }
 
-    /// Returns the peak in bytes with a change.
+    /// Returns the peak in bytes after a change.
     pub fn peak_with(&self, change: &Change) -> u64 {
         let mut changes = vec![0_i128; self.events + 1];
         self.each_with(change, |taken| {
@@ -185,7 +185,7 @@ impl WhatIf {
         most(&changes)
     }
 
-    /// Returns the memory in use with a change. Recomputed activations appear twice, once before they are freed and
+    /// Returns the memory in use after a change. Recomputed activations appear twice, once before they are freed and
     /// once after they are recomputed.
     pub fn taken_with(&self, change: &Change) -> Vec<Taken> {
         let mut found = Vec::with_capacity(self.taken.len());
@@ -266,7 +266,7 @@ impl WhatIf {
     }
 
     /// Returns the results that would reuse the memory of donated arguments. For each argument, this is the first
-    /// result with its type and shape that shares no memory.
+    /// result that has the argument's type and shape and shares no memory.
     fn results_of(&self, donated: &[i64]) -> FxHashSet<BufferIndex> {
         let allocations = &self.program().assignment.allocations;
         let mut found: FxHashSet<BufferIndex> = FxHashSet::default();
@@ -287,7 +287,7 @@ impl WhatIf {
         found
     }
 
-    /// Returns the bytes at another batch size.
+    /// Returns the bytes of a buffer at another batch size.
     fn bytes_at(&self, taken: &Taken, class: Class, batch: Option<(u64, u64)>) -> u64 {
         let Some((old, new)) = batch.filter(|(old, _)| *old > 0) else { return taken.bytes };
         let keeps = matches!(class, Class::Parameter | Class::OptimizerState | Class::Gradient | Class::Constant);
@@ -320,7 +320,7 @@ impl WhatIf {
         (taken.start <= left && left + 1 < again && again < taken.end).then_some((left + 1, again))
     }
 
-    /// Returns the scope with this name, including those below it.
+    /// Returns the scope with this name, including all scopes below it.
     fn again(&self, name: &str) -> Again {
         let names = self.program().paths().names();
         let has: Vec<bool> = names.iter().map(|scope| is_below(scope, name)).collect();

@@ -1,4 +1,4 @@
-//! Measures a run. The report, the findings, the tables and the page are built from the result.
+//! Measures a run. The report, the findings, the tables and the page are built from these measurements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,10 +28,11 @@ use hlo::Modules;
 use run::{Run, Settings, WindowChoice};
 use trace::{IntervalSet, Trace};
 
-/// All measurements of one run with one set of settings. Immutable: values derived from it are cached outside.
+/// All measurements of one run with one set of settings. An `Analysis` never changes, so values derived from it are
+/// cached elsewhere.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The part of the run that the numbers cover.
+    /// The part of the run that was measured.
     pub window: Window,
     /// The devices and their ops in the window.
     pub devices: Devices,
@@ -39,7 +40,7 @@ pub struct Analysis {
     pub captured: Devices,
     /// The events in the window. `None` if the window cuts no event.
     limited: Option<Trace>,
-    /// Time ranges of each host's activities, by host index.
+    /// Time ranges of each host's activities. The key is the index of the host.
     pub hosts: BTreeMap<u16, HostTime>,
     /// The calls that launch device work.
     pub calls: CallIndex,
@@ -61,7 +62,7 @@ pub struct Analysis {
     pub collectives: Collectives,
     /// Comparison of the devices in use.
     pub scores: Vec<DeviceScore>,
-    /// Stages of the input pipeline. `None` if the trace has none.
+    /// Stages of the input pipeline. `None` if the trace shows no input pipeline.
     pub input_pipeline: Option<InputPipeline>,
     /// Use of device memory.
     pub memory: MemoryUse,
@@ -73,16 +74,16 @@ pub(crate) struct DocumentParts<'r> {
     pub tallies: Tallies,
     pub steps: StepReport,
     pub warnings: Vec<Warning>,
-    /// The measured window. It is the main window if no window of the run matches the user's choice.
+    /// The measured window: the one that the user chose, or the main window if no window of the run matches that
+    /// choice.
     pub choice: &'r WindowChoice,
     pub cut: Option<Cut>,
     /// The device that provides the peaks, if the user or a sidecar file names one.
     pub device: Option<&'r str>,
-    /// The pipeline of the whole capture.
+    /// The pipeline-parallel execution in the whole capture.
     pub pipeline: Option<report::Pipeline>,
 }
 
-/// Measures `run`.
 pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, DocumentParts<'r>) {
     let whole = &run.trace;
     // Steps are found and judged in the whole capture, regardless of the window.
@@ -179,8 +180,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Do
 }
 
 impl Analysis {
-    /// Returns the events of `run`, which must be the measured run. An event that crosses an edge of the window keeps
-    /// only the time inside it.
+    /// Returns the events of `run` in the window. `run` must be the run that was measured. Events that cross an edge of
+    /// the window are cut at this edge.
     pub fn trace<'a>(&'a self, run: &'a Run) -> &'a Trace {
         self.limited.as_ref().unwrap_or(&run.trace)
     }
@@ -202,8 +203,8 @@ impl Analysis {
     }
 }
 
-/// Returns true for compiled programs, a device memory profile or the text of an out-of-memory error. Such a file has
-/// no ops, so the lack of ops needs no warning.
+/// Returns true if the run consists of compiled programs, a device memory profile or the text of an out-of-memory
+/// error. Such a run has no ops, so the lack of ops needs no warning.
 fn has_only_memory(run: &Run) -> bool {
     let has_memory = run.heap_profile.is_some() || run.memory_error.is_some() || !run.trace.hlo.is_empty();
     run.trace.events.is_empty() && has_memory

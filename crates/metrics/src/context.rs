@@ -7,7 +7,7 @@ use report::{Finding, UnifiedProfile};
 use run::{Run, Settings};
 use trace::Trace;
 
-/// Results of a run with one set of settings. Immutable.
+/// Measurements and report of a run with one set of settings. Immutable.
 #[derive(Clone, Debug)]
 pub struct Examined {
     /// The measurements.
@@ -31,13 +31,13 @@ impl Examined {
         Examined { profile: UnifiedProfile { findings, ..self.profile }, ..self }
     }
 
-    /// Combines the results with the run, which must be the measured one.
+    /// Combines the results with `run`, which must be the run that was measured.
     pub fn context<'a>(&'a self, run: &'a Run) -> Context<'a> {
         Context { run, analysis: &self.analysis, profile: &self.profile, cache: &self.cache }
     }
 }
 
-/// A run with its results. Tables, pages and rules read it.
+/// A run with its measurements, its report and cached values. Tables, pages and rules read a `Context`.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The run.
@@ -50,7 +50,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Returns the run's events. An event that crosses an edge of the window keeps only the time inside it.
+    /// Returns the run's events. Events that cross an edge of the window are cut at this edge.
     pub fn trace(&self) -> &'a Trace {
         self.analysis.trace(self.run)
     }

@@ -1,4 +1,4 @@
-//! Checklist page: its numbers with their judgements, then every question with its answer, the recommended action, and a
+//! Checklist page: a figure for each rated answer, then every question with its answer, the recommended action, and a
 //! link to the evidence. Uses only the profile, so that earlier results have this page too.
 
 use crate::{PageQuery, Source, table_block_of};

@@ -12,7 +12,7 @@ pub fn option(name: TableName) -> String {
     format!("columns.{}", name.key())
 }
 
-/// Orders the columns, visible columns first, and marks the others as folded.
+/// Orders the columns, visible columns first, and marks the other columns as folded.
 pub(crate) fn arrange(block: &mut TableBlock, query: &PageQuery) {
     let leading = block.table.shown().leading;
     let chosen = query.options.get(&option(block.table)).filter(|chosen| !chosen.is_empty());

@@ -55,7 +55,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks.into_iter().chain(between_slices).collect()
 }
 
-/// Describes the collectives between slices in a line.
+/// Describes the collectives between slices in one line.
 pub(super) fn slices_in_words(megascale: &Megascale) -> String {
     format!(
         "{} between slices stall devices for {} of the time",
@@ -281,7 +281,7 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
         value: best.as_ref().map(|best| best.0),
         unit: Unit::GigabytesPerSecond,
         note: best.map_or_else(
-            || "Bytes or groups are unknown.".to_owned(),
+            || "The bytes or the groups of the collectives are unknown.".to_owned(),
             |(_, op)| format::shorten(context.trace().text(op.name), 40),
         ),
         ..Figure::default()
@@ -307,8 +307,8 @@ fn kinds(all: &Collectives) -> Bars {
     }
 }
 
-/// Draws the communication of each device: the time for waiting for other devices, the time for transfers, and the time
-/// that could not be attributed to either.
+/// Draws for each device the time that it waits for other devices, the time of its transfers, and the communication
+/// time that could not be attributed to either.
 fn devices(context: &Context<'_>) -> Stack {
     let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {

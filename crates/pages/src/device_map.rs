@@ -73,7 +73,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the value of a row, except [`Quantity::Wait`] and [`Quantity::Memory`].
+    /// Returns the value of a row, or 0 for [`Quantity::Wait`] and [`Quantity::Memory`], which rows do not contain.
     fn of(self, row: &StepRow) -> Ps {
         let parts = |parts: &[StepPart]| parts.iter().map(|part| row.parts.get(*part)).sum();
         match self {
@@ -128,7 +128,8 @@ pub(super) fn blocks(context: &Context<'_>, asked: &PageQuery) -> Vec<Block> {
     ];
     if !has_allocators(context) {
         let absent = context.profile.not_measured.iter().find(|it| it.field == "memory.devices[].peak_bytes");
-        let text = |it: &NotMeasured| format!("The map cannot show the memory in use of each step. {}", it.reason);
+        let text =
+            |it: &NotMeasured| format!("The map cannot show how much memory is in use during each step. {}", it.reason);
         blocks.extend(absent.map(|it| Block::Note { text: text(it) }));
     }
     blocks
@@ -232,7 +233,8 @@ fn values(context: &Context<'_>, shown: &[u32], quantity: Quantity) -> Vec<f64> 
     values
 }
 
-/// Returns the largest number of used bytes in each step: device, step, bytes. It includes what was used before the step began.
+/// Returns the largest number of bytes in use during each step, as device, step and bytes. Includes bytes that were
+/// already in use when the step began.
 fn peaks(context: &Context<'_>, shown: &[u32]) -> Vec<(u32, u32, u64)> {
     let analysis = context.analysis;
     let allocators = allocators(context.captured_trace(), Ps::ZERO);
@@ -279,8 +281,8 @@ fn subtract_medians(values: &mut [f64], num_columns: usize) {
     }
 }
 
-/// Returns the times of the steps on one device, and the delay of each other device relative to it. Every device has
-/// its own delay, because the devices' clocks may be unrelated.
+/// Returns the times of the steps on one device, and the delay of each other device relative to this device. Every
+/// device has its own delay, because the devices' clocks may be unrelated.
 fn times(context: &Context<'_>, shown: &[u32]) -> CellTimes {
     let analysis = context.analysis;
     let origin = analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
@@ -325,8 +327,8 @@ mod tests {
     use run::{Run, Settings};
     use trace::{EventColumn, Trace, TraceBuilder};
 
-    /// Builds three GPUs in four steps of 1000 us. The last one works 50 us longer, and the first one works 300 us longer
-    /// in step 2.
+    /// Builds three GPUs in four steps of 1000 us. The last GPU works 50 us longer, and the first GPU works 300 us
+    /// longer in step 2.
     fn three_gpus() -> TraceBuilder {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

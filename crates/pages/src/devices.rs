@@ -47,7 +47,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Returns the tables of all hosts, if there are several, of all devices and of the longest idle gaps.
+/// Returns the tables of hosts (if there are several), of devices and of the longest idle gaps.
 pub(super) fn tables(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
     let gaps = source.table_block(TableName::Gaps, "Longest idle gaps", query);
     let parallel = pipeline::blocks(source, query).into_iter().chain(experts::blocks(source, query));
@@ -207,7 +207,7 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
 }
 
 /// Describes the work of the devices without communication. Communication includes waiting for other devices, so a
-/// device that waits looks as busy as one that computes. `None` if there is no communication.
+/// device that waits looks as busy as a device that computes. `None` if there is no communication.
 fn work_outside_communication(profile: &UnifiedProfile) -> Option<String> {
     let breakdown = profile.step_breakdown.as_ref()?;
     let has_communication = breakdown.devices.iter().any(|device| device.parts.communication_us > 0.0);

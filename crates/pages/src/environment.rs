@@ -1,5 +1,5 @@
-//! Formats facts about a capture for display: device, software, model, and the rest of its recorded
-//! environment.
+//! Formats facts about a capture for display: the device, the software, the model and everything else that is recorded
+//! about the environment.
 
 use base::format;
 use base::number::decimal;

@@ -1,4 +1,4 @@
-//! Blocks of a mixture-of-experts model on the page of devices: the balance of its experts.
+//! Blocks of a mixture-of-experts model on the devices page: the balance of its experts.
 
 use crate::{PageQuery, Source};
 use base::format;
@@ -16,7 +16,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Describes the imbalance in a line. Returns `None` if neither tokens nor times of several devices are known.
+/// Describes the imbalance in one line. Returns `None` if neither tokens nor times of several devices are known.
 pub(super) fn in_words(experts: &Experts) -> Option<String> {
     let of = |name: &str, ratio: Option<f64>| ratio.map(|it| format!("{name} {} times the mean", format::number(it)));
     let parts =
@@ -33,7 +33,7 @@ fn figures(experts: &Experts) -> Vec<Figure> {
         unit: Unit::Number,
         note: match experts.token_max_to_mean {
             Some(_) => "most loaded expert, divided by the mean".to_owned(),
-            None => "Shapes do not give the tokens of each expert".to_owned(),
+            None => "The shapes do not show how many tokens each expert gets".to_owned(),
         },
         ..Figure::of(metric!("experts.token_max_to_mean"))
     };

@@ -1,12 +1,14 @@
 //! Applies a filter that was set on one page to the tables of all pages. For each table, selects the terms that apply, and
 //! the columns that the table lacks.
 //!
-//! A condition on a column that a table lacks would hide all of its rows for no reason. Such a condition is ignored, and a note
-//! next to the table names it. A term that does not name a column of any table is a plain search word.
+//! A condition on a column that a table lacks would hide all of its rows for no reason. Conditions on missing columns
+//! are therefore ignored, and a note next to the table names them. A term that does not name a column of any table is a
+//! plain search word.
 
 use table::{Column, Filter, has_column, terms};
 
-/// Key of a filter for two devices, `between=0-3`. Only one page uses it ([`pair`]), and it is not a column of any table.
+/// Key of a filter for two devices, `between=0-3`. Only one page uses this key (see [`pair`]), and no table has a
+/// column with this name.
 pub(crate) const BETWEEN: &str = "between";
 
 /// Filter as it applies to a table.

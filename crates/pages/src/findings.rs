@@ -1,5 +1,5 @@
-//! Findings page: first recommended actions, then other observations. Below these, folded, the rules that lacked their
-//! input.
+//! Findings page: first recommended actions, then other observations. Below these, a fold lists the rules that lacked
+//! their input.
 
 use crate::category::link_of_category;
 use crate::most_time::{self, MostTime};
@@ -14,9 +14,9 @@ use tables::TableName;
 
 /// Number of findings on the overview.
 const FIRST: usize = 3;
-/// Share of the time above which devices are busy for most of it.
+/// Devices are mostly busy if they are busy for more than this share of the time.
 const MOSTLY: f64 = 0.5;
-/// Share of the time, in percent, below which a warning is treated as minor (our limit).
+/// A warning about less than this percentage of the time is treated as minor (our limit).
 const SMALL_PERCENT: f64 = 20.0;
 /// Option for the form of the findings.
 const FORM: &str = "form";
@@ -42,7 +42,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
-/// Returns the findings, then the rules that could not be checked. The filter of the table form applies to both.
+/// Returns the findings, then the rules that could not be checked. The filter of the table form applies to both lists.
 fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
     let filter = Filter::parse(table.map_or("", |table| &table.filter));
@@ -98,7 +98,7 @@ pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     with_most_time(source, all().filter(|finding| !has_actions || !is_aside(finding)).take(FIRST))
 }
 
-/// Returns true for a note that is not about time: it names no time to save.
+/// Returns true if a finding names no time to save.
 fn is_aside(finding: &Finding) -> bool {
     finding.severity == FindingSeverity::Note && finding.time_at_stake_percent.is_none()
 }
@@ -173,8 +173,8 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
 /// change what to do first.
 const STATED_PERCENT: f64 = 1.0;
 
-/// Returns a sentence with the time of each step that a finding about ops costs at most. Other findings already state
-/// times. Empty if this is unknown or small.
+/// Returns a sentence with the most time per step that a finding about ops can cost. Empty for other findings, which
+/// already state times, and if the time is unknown or small.
 fn stake(source: Source<'_>, finding: &Finding) -> String {
     let percent = finding.time_at_stake_percent.filter(|&percent| percent >= STATED_PERCENT);
     let step_us = source.profile().step_timing.avg_step_time_us.filter(|&time| time > 0.0);

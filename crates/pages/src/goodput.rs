@@ -1,4 +1,4 @@
-//! Bars of the productive and lost time of a capture, at the end of the page of steps.
+//! Bars of the productive and lost time of a capture, at the end of the steps page.
 
 use crate::Source;
 use base::format;
@@ -12,7 +12,7 @@ pub(super) fn blocks(source: Source<'_>) -> Option<Block> {
     source.profile().goodput.as_ref().map(|goodput| Block::Bars(bars(goodput)))
 }
 
-/// Minimum share of the capture for a loss to be named, percent. We chose this limit because a smaller loss may be
+/// Minimum loss that the sentence names, in percent of the capture. We chose this limit because a smaller loss may be
 /// noise.
 const NOTED_PERCENT: f64 = 5.0;
 
@@ -60,7 +60,7 @@ fn bars(goodput: &Goodput) -> Bars {
         bars: goodput.parts.iter().map(bar).collect(),
         whole: Some(goodput.covered_us),
         note: format!(
-            "The lost time is that of {} of {}{money}. Time before and after the capture is unknown.",
+            "The lost time equals the whole time of {} of {}{money}. Time before and after the capture is unknown.",
             format::number(goodput.lost_devices),
             format::counted(goodput.num_devices, "device"),
         ),

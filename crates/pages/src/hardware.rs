@@ -1,4 +1,4 @@
-//! Section of the page of devices: use of the units of the chips, power, clocks and other counters.
+//! Section of the devices page: utilisation of the chips' units, power, clocks and other counters.
 
 use crate::{PageQuery, Source};
 use base::format;
@@ -7,7 +7,7 @@ use report::{Hardware, MeterStats, metric};
 use table::Unit;
 use tables::{TableName, absent_counters};
 
-/// Returns the figures and tables of the counters, and the reasons for those that the capture lacks.
+/// Returns the figures and tables of the counters, and the reasons why the capture lacks some of them.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let figures: Vec<Figure> = profile.hardware.iter().flat_map(figures).collect();
@@ -16,9 +16,9 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         blocks.push(Block::Figures { figures });
     }
     let tables = [
-        (TableName::Utilization, "Use of the units of the chips"),
+        (TableName::Utilization, "Utilisation of the chips' units"),
         (TableName::Meters, "Power, clocks and other counters"),
-        (TableName::KernelUnits, "Use of the units by Pallas kernels"),
+        (TableName::KernelUnits, "Utilisation of the chips' units by Pallas kernels"),
         (TableName::PerfCounters, "Readings of hardware counters"),
     ];
     blocks.extend(tables.into_iter().filter_map(|(name, title)| source.table_block(name, title, query)));

@@ -87,8 +87,8 @@ fn uneven(timing: &StepTiming) -> Option<String> {
     (most - least > UNEVEN * mean).then(|| format!("median {median}, {least_time} to {most_time}"))
 }
 
-/// Describes the warm-up: the first steps, which are slower than the others. The warm-up steps are not counted, because
-/// they would cause most of the spread.
+/// Describes the warm-up: the first steps, which are slower than the later steps. The warm-up steps are not counted,
+/// because they would cause most of the spread.
 fn warm_up(steps: &[Step]) -> String {
     let slow = || steps.iter().filter(|step| step.warm_up && !step.compiles && !step.counted && !step.partial);
     let longest = slow().map(|step| step.duration_us).fold(0.0, f64::max);
@@ -99,8 +99,8 @@ fn warm_up(steps: &[Step]) -> String {
     }
 }
 
-/// Returns the number and the mean duration of complete steps that compile after a counted step. The mean over the
-/// counted steps does not show these steps.
+/// Returns the number and the mean duration of complete steps that follow a counted step and include a compilation. The
+/// mean over the counted steps does not show these steps.
 fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
     let late = steps.iter().skip_while(|step| !step.counted);
     let late = late.filter(|step| step.compiles && !step.counted && !step.partial);
@@ -108,7 +108,7 @@ fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
     (count > 0).then(|| (count, sum / count as f64))
 }
 
-/// Returns the figure for the slowdown by tracing, for captures that measured it. The slowdown shows how far the times
+/// Returns the figure for the slowdown caused by tracing, for captures that measured it. The slowdown shows how far the times
 /// can be trusted.
 fn slowed_by_tracing(profile: &UnifiedProfile, measured: &Tracing) -> Figure {
     let (traced, untraced) = (measured.traced_step_time_us, measured.untraced_step_time_us);
@@ -148,12 +148,12 @@ fn busy(source: Source<'_>) -> Figure {
     judged(Figure { value: Some(share), note, ..figure }, assessments::device_utilization(source.profile()))
 }
 
-/// Minimum share of the busy time for exposed copies and communication to be mentioned (ours): a device can be busy without
-/// computing.
+/// Minimum share of exposed copies and communication in the busy time that is mentioned (our limit). A device can be
+/// busy without computing.
 const LEAST_WITHOUT_COMPUTATION: f64 = 0.2;
 
-/// Returns the share of the busy time in which devices only communicate, or only copy from or to hosts and other devices.
-/// Empty if it is small.
+/// Returns the share of the busy time in which devices only communicate, or only copy from or to hosts and other
+/// devices. Empty if this share is small.
 fn without_computation(profile: &UnifiedProfile) -> String {
     let Some(breakdown) = &profile.step_breakdown else { return String::new() };
     let parts = &breakdown.parts;

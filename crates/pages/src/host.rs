@@ -13,7 +13,7 @@ use tables::TableName;
 /// Maximum number of devices that get a separate figure.
 const MOST_FIGURES: usize = 4;
 
-/// Returns the blocks of the page, known data first.
+/// Returns the blocks of the page: figures first, then the tables of the hosts.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let mut figures: Vec<Figure> = profile.other_devices.iter().take(MOST_FIGURES).map(device_figure).collect();

@@ -185,14 +185,14 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     let note = if matrix > 0.0 {
         format!("of the {} in products, convolutions and attention, judged by kernel names", format::time_us(matrix))
     } else {
-        "No kernel is known to compute a product, a convolution or attention.".to_owned()
+        "No kernel is known to compute a matrix product, a convolution or attention.".to_owned()
     };
     let filter = "is_kernel_using_tensor_core=no is_op_tensor_core_eligible=yes".to_owned();
     Figure { link: Some(Link::to(View::Kernels, &filter)), ..figure(&label, share(fast, matrix), Unit::Percent, note) }
 }
 
-/// Returns true if the device may have tensor cores. NVIDIA GPUs have them from compute capability 7.0 on. Traces of
-/// other devices do not record whether they have any.
+/// Returns true if the device may have tensor cores. NVIDIA GPUs have tensor cores from compute capability 7.0 on.
+/// Traces of other devices do not record whether the devices have tensor cores.
 fn may_have_tensor_cores(context: &Context<'_>) -> bool {
     let trace = context.trace();
     let plane = context.analysis.devices.used.first().and_then(|device| trace.planes.get(device.plane));

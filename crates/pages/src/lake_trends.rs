@@ -7,7 +7,7 @@
 //!   time, run, commit, ... path        captures, newest first
 //! ```
 //!
-//! All numbers are those of the document. Nothing is computed here except the order of the workloads.
+//! All numbers come from the file of the lake's trends. This module computes only the order of the workloads.
 
 mod words;
 
@@ -41,7 +41,7 @@ const FEW_CAPTURES: (usize, usize) = (100, 10);
 /// Number of parts of the step that a row names.
 const PARTS: usize = 3;
 
-/// A workload with the name that distinguishes it from the others.
+/// A workload with the name that distinguishes it from the other workloads.
 struct Named<'a> {
     name: String,
     of: &'a LakeWorkload,
@@ -92,8 +92,9 @@ pub fn sections(trends: &LakeTrends) -> Vec<Section> {
     sections
 }
 
-/// Returns the workloads in the order of the page: first those that became slower, by their change, then the others, by the
-/// time of their last capture. If several have the same program and devices, their names end with their keys.
+/// Returns the workloads in the order of the page: first the workloads that became slower, largest change first, then
+/// the others, sorted by their last capture, newest first. If several workloads have the same name, each name ends with
+/// the workload's key.
 fn ordered(trends: &LakeTrends) -> Vec<Named<'_>> {
     let with_captures = trends.workloads.iter().filter(|it| !it.captures.is_empty());
     let mut ordered: Vec<Named<'_>> = with_captures.map(|of| Named { name: words::name(of), of }).collect();
@@ -169,7 +170,7 @@ fn workloads(ordered: &[Named<'_>]) -> Grid {
     let left = ordered.len().saturating_sub(MOST_WORKLOADS);
     let title = match left {
         0 => "Workloads".to_owned(),
-        left => format!("Workloads (the first {MOST_WORKLOADS}, without {left} more)"),
+        left => format!("Workloads (the first {MOST_WORKLOADS}; {left} more are not listed)"),
     };
     let columns = ["Workload", "Latest step time", "Change", "Captures", "Last capture", "Commit"];
     Grid { title, columns: headings(&columns), rows: ordered.iter().take(MOST_WORKLOADS).map(row).collect() }
@@ -253,8 +254,8 @@ fn figures(workload: &LakeWorkload) -> Vec<Figure> {
     figures
 }
 
-/// Returns the recorded changes, each with the index of the first capture after it. Later comparisons find the same change
-/// again, so only the last one at each place is kept.
+/// Returns the recorded changes, each with the index of the first capture after it. Later comparisons find the same
+/// change again, so only the last comparison that found it is kept.
 fn changes(workload: &LakeWorkload) -> Vec<(usize, &LakeVerdict)> {
     let place = |id: &str| workload.captures.iter().position(|it| !id.is_empty() && it.id == id);
     let mut found: Vec<(usize, &LakeVerdict)> = Vec::new();
@@ -269,7 +270,7 @@ fn changes(workload: &LakeWorkload) -> Vec<(usize, &LakeVerdict)> {
     found
 }
 
-/// Draws the typical step time of the last captures, each with the quartiles of its steps, and the changes.
+/// Draws the typical step time of the last captures, each with the quartiles of its steps. Also marks the changes.
 fn chart(named: &Named<'_>, changes: &[(usize, &LakeVerdict)], most: usize) -> Scatter {
     let workload = named.of;
     let skipped = workload.captures.len().saturating_sub(most);

@@ -11,7 +11,7 @@ use tables::TableName;
 const GROUP: &str = "layers";
 /// Maximum number of spans of the chart. More spans could not be distinguished.
 const MOST_NODES: usize = 400;
-/// Minimum share of the total time at which the chart shows a layer.
+/// The chart shows only layers that take at least this share of the total time.
 const LEAST_SHARE: f64 = 0.001;
 /// Maximum numbers of layers that the overview and a report show.
 const OF_OVERVIEW: usize = 3;
@@ -213,8 +213,8 @@ fn icicle(layers: &Layers, grouping: LayerGrouping) -> Icicle {
     Icicle { title: "Self time of all devices".to_owned(), unit: Unit::TimeUs, nodes }
 }
 
-/// Returns a link to the ops of a layer. Columns of ops contain whole paths, so the filter is the innermost name without its
-/// number.
+/// Returns a link to the ops of a layer. A filter finds words inside the paths of ops, so the filter is the innermost
+/// name without its number.
 fn link(layer: &Layer, grouping: LayerGrouping, path: &str) -> Option<Link> {
     let name = layer.name.split('*').next().unwrap_or_default();
     if layer.depth == 0 || name.is_empty() || name.contains('"') || path.contains(NO_SCOPE) || name == NO_PATH {

@@ -1,9 +1,9 @@
-//! Pages of a run as values: the figures, charts and tables of each. Each page has one source file, and the same name
-//! in code, docs and URLs. The web page only draws the blocks.
+//! Pages of a run as data: each page is a list of figures, charts and tables. Each page has one source file, and the
+//! same name in code, docs and URLs. The web page only draws the blocks.
 //!
-//! The same code makes the pages of runs that were read from a trace and of runs that only have a profile. If the profile
-//! contains a number, pages show that number and do not compute it again. Without events, pages omit data that requires
-//! events. If nothing is left, the page states the reason.
+//! The same code makes the pages of runs that were read from a trace and of runs that were imported from an earlier
+//! result. If the profile contains a number, pages show that number and do not compute it again. Without events, pages
+//! omit data that requires events. If nothing is left, the page states the reason.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -150,7 +150,8 @@ pub fn table_block(
     table_block_of(name, variant, title, page_query, rows.columns(), &mut |asked| query(&*rows, asked))
 }
 
-/// Returns a table whose rows this module cannot read. `columns` are its columns, and `ask` runs queries on it.
+/// Returns a table whose rows this module cannot read. `columns` are the table's columns, and `ask` runs queries on the
+/// table.
 pub fn table_block_of(
     name: TableName,
     variant: &str,

@@ -1,5 +1,5 @@
-//! Overview of a file that contains only memory: the memory of each device, by kind and by line of code. Also the live memory
-//! of a run with a trace, for its report.
+//! Overview of a file that contains only memory: the memory of each device, by kind and by line of code. For the report
+//! of a run with a trace, also makes the blocks about live memory.
 
 use crate::{PageQuery, Source};
 use base::format;
@@ -74,7 +74,8 @@ fn kind(kind: &LiveMemoryKind) -> Figure {
     figure(title_of_kind(&kind.kind), kind.bytes, note)
 }
 
-/// Returns a figure of the bytes that a device uses, needs or lacks. Which of these applies depends on the file.
+/// Returns a figure of the bytes that a device uses, needs or lacks. The file determines which of these figures is
+/// shown.
 fn device(device: &DeviceMemory) -> Option<Figure> {
     let of_capacity = || match device.capacity_bytes {
         Some(capacity) => format!("of {}", format::bytes(capacity)),

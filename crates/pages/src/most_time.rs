@@ -1,5 +1,5 @@
-//! Names the op categories that take most of the time. The page shows them with the findings, so that the expensive parts
-//! are named even if no rule applies.
+//! Names the op categories that take most of the time. The page shows these categories with the findings, so that the
+//! expensive parts are named even if no rule applies.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,30 @@ use base::{format, sort};
 use facts::hlo_categories::{CUSTOM_CALL, WHILE};
 use report::{KernelCategory, TopOp, UnifiedProfile};
 
-/// Percentage that the named categories must reach together, and the maximum number of named categories.
+/// Categories are named until they cover this percentage of the time, or until their number is [`MOST_NAMED`].
 const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
-/// Minimum share of the busy time, in percent, for a source line to be named.
+/// A source line is named if it takes at least this percentage of the busy time.
 const NAMED_LINE_PERCENT: f64 = 20.0;
-/// Minimum combined share, in percent, for the title to name source lines instead of categories, and the minimum share of each
-/// line.
+/// The title names source lines instead of categories if they take at least this percentage together, and each line at
+/// least [`LEAST_LINE_PERCENT`].
 const TITLE_LINES_PERCENT: f64 = 50.0;
 const LEAST_LINE_PERCENT: f64 = 10.0;
-/// Share of a function's time above which the title names one of its lines instead of the function (our limit).
+/// If one line takes more than this percentage of a function's time, the title names the line instead of the function
+/// (our limit).
 const ONE_LINE_PERCENT: f64 = 75.0;
 /// The title names a scope instead of lines if the share of the scope exceeds the share of the largest line by this factor
 /// (crossprof's own limit).
 const SCOPE_OVER_LINE: f64 = 1.5;
-/// Minimum share of the busy time, in percent, of a second scope that shows that the first scope is only a part of the model
-/// (our limit).
+/// If a second scope takes at least this percentage of the busy time, the first scope is only a part of the model (our
+/// limit).
 const OTHER_SCOPE_PERCENT: f64 = 1.0;
-/// Minimum number of iterations of a loop that is named (our limit).
+/// A loop is named only if it has at least this many iterations (our limit).
 const FEWEST_ITERATIONS: u64 = 4;
 /// If the listed ops take more than this share of the busy time, in percent, the profile lists all ops that matter. The
-/// rest is rounding.
+/// remaining difference is rounding.
 const ALL_LISTED_PERCENT: f64 = 99.9;
-/// Minimum share of the busy time, in percent, for the largest op to be described by its shapes.
+/// The shapes of the largest op are described if it takes at least this percentage of the busy time.
 const NAMED_OP_PERCENT: f64 = 10.0;
 
 /// Categories that take most of the time of device ops.
@@ -93,7 +94,7 @@ pub(crate) fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
 
 /// A function whose lines together take most of the time.
 struct FunctionTime {
-    /// For the title: `62.0 % in new_level (main.py:11 to 15)`.
+    /// Text for the title: `62.0 % in new_level (main.py:11 to 15)`.
     title: String,
     /// Share of the busy time.
     percent: f64,
@@ -158,8 +159,8 @@ fn scope_of_most(profile: &UnifiedProfile, lines: &[LineTime<'_>]) -> Option<Fun
     Some(FunctionTime { title: format!("{at_least}{} in {name}", format::percent(percent.min(100.0))), percent })
 }
 
-/// Returns the share of the busy time that a scope takes, as in the layers table, and the words before it in a sentence.
-/// The profile lists only the largest ops, so the share of its ops (`listed`) is a lower bound.
+/// Returns the share of the busy time that a scope takes, as in the layers table, and the words that precede the share
+/// in a sentence. The profile lists only the largest ops, so the share of the scope's ops (`listed`) is a lower bound.
 fn share_of_scope(profile: &UnifiedProfile, scope: &str, listed: f64) -> (&'static str, f64) {
     // A row of the table stands for all layers that differ only in their numbers, so it takes longer than a single
     // numbered scope.
@@ -184,7 +185,7 @@ fn function_with_name(mut function: &str) -> &str {
 }
 
 /// Returns the source lines that the title names, most time first, until they cover [`NAMED_PERCENT`] of the busy time.
-/// Empty if the first [`MOST_NAMED`] lines cover less than [`TITLE_LINES_PERCENT`].
+/// Empty if the first [`MOST_NAMED`] lines take less than [`TITLE_LINES_PERCENT`].
 fn named<'a>(lines: &[LineTime<'a>]) -> Vec<LineTime<'a>> {
     let mut before = 0.0;
     let is_needed = |line: &&LineTime<'_>| {
@@ -204,8 +205,8 @@ struct LineTime<'a> {
     /// Share of the busy time.
     percent: f64,
     ops: u64,
-    /// Work of the largest op: its category, or for a fusion or custom call the last part of the framework path (`dot_general`).
-    /// Empty if unknown.
+    /// Work of the largest op: its category, or, for a fusion or custom call, the last part of the framework path
+    /// (`dot_general`). Empty if unknown.
     operation: &'a str,
     /// Function that contains the line. Empty if unknown.
     function: &'a str,
@@ -231,8 +232,8 @@ impl LineTime<'_> {
     }
 }
 
-/// Returns the source lines by the time of their ops, most first. The profile lists only the largest ops, so a line may take
-/// more time.
+/// Returns the source lines, sorted by the time of their ops, most time first. The profile lists only the largest ops,
+/// so a line may take more time.
 fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
     let listed = || profile.op_statistics.iter().flat_map(|found| &found.top_ops);
     let mut lines: Vec<LineTime<'_>> = Vec::new();
@@ -263,7 +264,7 @@ fn lines(profile: &UnifiedProfile) -> Vec<LineTime<'_>> {
 
 /// A loop that, together with its body, takes most of the time.
 struct LoopTime {
-    /// For the title: `55.1 % in a loop of 80 iterations at train.py:18`.
+    /// Text for the title: `55.1 % in a loop of 80 iterations at train.py:18`.
     title: String,
     sentence: String,
 }
@@ -296,7 +297,7 @@ fn loop_of_most(profile: &UnifiedProfile) -> Option<LoopTime> {
     })
 }
 
-/// Returns the last operation of a framework's path: `dot_general` for `jit(f)/layer/dot_general`, `psum` for
+/// Returns the last operation of a framework path: `dot_general` for `jit(f)/layer/dot_general`, `psum` for
 /// `jit(f)/transpose(jvp(psum))`.
 fn last_operation(path: &str) -> &str {
     let last = path.rsplit('/').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Changes of a run's ops against another run, as matched by the comparison. They determine the colours of ops if both runs
-//! are shown.
+//! Changes of a run's ops relative to the matching ops of another run. The changes determine the colours of ops if both
+//! runs are shown.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use timeline::Change;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpChanges {
     by_name: BTreeMap<String, Change>,
-    /// Changes of the ops that represent the corresponding ops of all layers, by name without its number.
+    /// Changes by op name without its number, for ops that represent the corresponding ops of all layers.
     /// [`Change::Same`] if several ops have this name and their changes differ.
     by_stem: BTreeMap<String, Change>,
 }
@@ -61,8 +61,8 @@ impl OpChanges {
     }
 
     /// Returns the change of an event that runs the HLO instruction `op`. If the event has no instruction, returns the
-    /// change of the op `name`. Returns `None` for events that are not ops. `is_op` is true if the event is an op even
-    /// though the comparison lists no difference for it.
+    /// change of the op `name`. Returns `None` for events that are not ops. `is_op` states whether the event is an op,
+    /// because the comparison lists only ops that differ.
     pub fn of(&self, op: &str, name: &str, is_op: bool) -> Option<Change> {
         let of_layers = || self.by_stem.get(stem(if op.is_empty() { name } else { op }));
         let known = self.by_name.get(op).or_else(|| self.by_name.get(name)).or_else(of_layers);

@@ -15,7 +15,7 @@ use trace::{Framework, Platform, SourceFormat, in_blocks};
 const GROUP: &str = "group";
 const IDLE: &str = "idle";
 const ROWS: &str = "rows";
-/// Groups of the chart and of the table of groups. Name scopes and source lines are on the layers page.
+/// Properties by which the chart and the table can group ops. Name scopes and source lines are on the layers page.
 const GROUPINGS: [(Grouping, &str); 2] = [(Grouping::Program, "Program"), (Grouping::Category, "Category")];
 /// Kinds of rows of the table.
 const ROW_KINDS: [(&str, &str); 5] = [
@@ -147,7 +147,7 @@ fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     vec![Block::Note { text }, Block::Table(table)]
 }
 
-/// Returns the figures of the ops that pass, or of all ops without a filter.
+/// Returns the figures of the ops that pass the filter, or of all ops if there is no filter.
 fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
@@ -284,8 +284,8 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
     })
 }
 
-/// Draws the tree of the ops that pass, or of all ops without a filter. Omits nodes that are too
-/// small to see.
+/// Draws the tree of the ops that pass the filter, or of all ops if there is no filter. Omits nodes that are too small
+/// to see.
 fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: Option<&[bool]>) -> Icicle {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let filtered;

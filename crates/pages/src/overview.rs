@@ -3,7 +3,7 @@
 //!
 //! The report groups categories and names by kernel, whereas tables list ops and what XProf calls kernels. A copy is an
 //! op but not a kernel, and an op that runs a library kernel has the `custom-call` category. Each link therefore leads
-//! to a table that has rows for it.
+//! to a table that has rows for the category or name.
 
 use crate::category::link_of_category;
 use crate::{
@@ -87,7 +87,7 @@ fn of_other_views(source: Source<'_>) -> impl Iterator<Item = Figure> {
     })
 }
 
-/// Draws kernel time by category, largest first. `link` returns the target of each.
+/// Draws kernel time by category, largest first. `link` returns the link of a category.
 #[inline(never)]
 pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<Link>) -> Bars {
     let all = &report.kernels.kernels_by_category;
@@ -122,8 +122,8 @@ fn largest_categories(source: Source<'_>) -> Bars {
         all.note = match source.profile().metadata.framework() {
             Framework::PyTorch => "Grouped by the work that each kernel or copy does.",
             _ => {
-                "Grouped by the work that each kernel or copy does. The Ops page shows XLA's categories of the \
-                    ops that launch them."
+                "Grouped by the work that each kernel or copy does. The Ops page shows XLA's categories of the ops \
+                    that launch the kernels and copies."
             }
         }
         .to_owned();
@@ -164,7 +164,7 @@ fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
 
 /// Maximum number of op groups on the overview.
 const MAX_GROUPS: usize = 20;
-/// Columns that fit next to the findings, until the user chooses others.
+/// Columns that are shown until the user chooses others. These columns fit next to the findings.
 const GROUP_COLUMNS: [&str; 5] = ["name", "total_self_time_us", "busy_self_time_percent", "executions", "source_info"];
 
 fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {

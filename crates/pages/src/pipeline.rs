@@ -1,4 +1,4 @@
-//! Blocks of a pipeline-parallel program on the page of devices: its bubbles, and its stages.
+//! Blocks of a pipeline-parallel program on the devices page: its bubbles, and its stages.
 
 use crate::{PageQuery, Source};
 use base::format;
@@ -17,7 +17,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Describes the pipeline in a line.
+/// Describes the pipeline in one line.
 pub(super) fn in_words(pipeline: &Pipeline) -> String {
     let microbatches = pipeline.num_microbatches.map(|count| format!(" and {count} microbatches")).unwrap_or_default();
     format!(

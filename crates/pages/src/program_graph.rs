@@ -47,8 +47,8 @@ pub(crate) fn link(context: &Context<'_>, op: &Op) -> Option<Link> {
     Some(Link::graph(context.analysis.ops.text(context.trace(), op.name), &program))
 }
 
-/// Returns a link to the op that a filter names (`hlo_op_name="fusion.3"`). `None` if no program contains it, or if
-/// several programs do.
+/// Returns a link to the op that a filter names (`hlo_op_name="fusion.3"`). `None` if no program or several programs
+/// contain the op.
 pub(crate) fn link_of_filter(context: &Context<'_>, filter: &str) -> Option<Link> {
     let name = filter.strip_prefix("hlo_op_name=\"")?.strip_suffix('"')?;
     let ops = &context.analysis.ops;

@@ -15,8 +15,8 @@ use trace::{Framework, Platform, SourceFormat};
 
 /// Maximum number of points in the chart. Keeps the points with the most time.
 const MOST_POINTS: usize = 200;
-/// Share of a bandwidth above which an op cannot have moved its bytes during its own time, so it starts an asynchronous
-/// copy or waits for one.
+/// An op that seems to use more than this share of a bandwidth did not move its bytes during its own time: it starts an
+/// asynchronous copy, or waits for one.
 const MOST_SHARE: f64 = 1.25;
 
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -371,8 +371,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     (chart, note)
 }
 
-/// Returns an op as a point. Returns `None` if its FLOPs or bytes are unknown. An op without FLOPs has an intensity of 0. Its
-/// height is preliminary: the bytes per second that it moves in main memory.
+/// Returns an op as a point. Returns `None` if the op's FLOPs or bytes are unknown. An op without FLOPs has the intensity 0.
+/// The height of such a point is preliminary: the bytes per second that the op moves in main memory.
 fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     let ops = &context.analysis.ops;
     let place = context.analysis.roofline.point(op)?;

@@ -20,9 +20,9 @@ const LONGEST: usize = 160;
 /// Kind of a search result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FoundKind {
-    /// An op. Selecting it opens its pane.
+    /// An op. Selecting an op opens the pane with its details.
     Op,
-    /// A name scope. Selecting it lists its ops.
+    /// A name scope. Selecting a scope lists its ops.
     Scope,
     /// An event of the timeline, for example a kernel. Selecting it selects the longest event of that
     /// name.
@@ -76,7 +76,7 @@ pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
     found
 }
 
-/// The texts of ops that pass the filter. Each text is tested once, although millions of ops may have it.
+/// The texts of ops that pass the filter. Each text is tested once, although millions of ops may share it.
 struct Passing<'t> {
     trace: &'t Trace,
     /// True for texts that pass, by [number](Texts::number).

@@ -1,8 +1,8 @@
-//! Report of a run, section by section. This is the only list of the contents of terminal output, Markdown, HTML and
-//! notebook card.
+//! Report of a run, section by section. Terminal output, Markdown, HTML and the notebook card all take their contents
+//! from this module.
 //!
-//! The report uses the blocks of the pages, made from the profile alone. So imported results also have a report, and
-//! the same profile always gives the same bytes.
+//! The report uses the blocks of the pages, made from the profile alone. Imported results therefore also have a report,
+//! and the same profile always gives the same bytes.
 
 use crate::warning::warning_line;
 use crate::{
@@ -116,7 +116,7 @@ pub fn devices(profile: &UnifiedProfile) -> Section {
     Section { id: "devices", title: "Devices".to_owned(), blocks, place }
 }
 
-/// Removes blocks that explain why a page is empty. A report omits such sections.
+/// Removes blocks that explain why a page is empty. A report omits empty sections instead.
 fn known(blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().filter(|block| !matches!(block, Block::Empty { .. })).collect()
 }

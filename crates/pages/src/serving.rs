@@ -23,7 +23,8 @@ pub(super) fn decoded(source: Source<'_>) -> Option<Figure> {
 fn nothing() -> Block {
     Block::Empty {
         reason: "The capture contains no forward passes of an inference engine. vLLM, SGLang, TensorRT-LLM and \
-            tpu-inference name them while they profile. Name those of another engine as vLLM does:"
+            tpu-inference name them while they profile. If you use another engine, name its forward passes as vLLM \
+            does:"
             .to_owned(),
         remedy: Some(
             "name = f\"execute_context_{prefills}({prompt_tokens})_generation_{decodes}({decodes})\"\nwith jax.profiler.TraceAnnotation(name):\n    tokens = forward(batch)"

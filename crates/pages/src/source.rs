@@ -11,9 +11,9 @@ use table::{Rows, query};
 use tables::{self, AreaError, AreaQuery, TableName};
 use timeline::{StepPicture, Timeline};
 
-/// Sentence that states that a run only has a profile.
+/// Sentence about a run that was imported from an earlier result, and so has numbers but no events.
 const EARLIER_RESULT: &str = "This run is an earlier result, which contains numbers but no events.";
-/// Remedy for a run that only has a profile.
+/// Remedy for a run that was imported from an earlier result.
 const OPEN_ORIGINAL: &str = "Open the profile that the result was made from.";
 
 /// Parts of a run that pages and tables read. Every run has a profile. A run that was imported from an earlier result
@@ -38,7 +38,7 @@ pub(super) struct Absent {
 }
 
 impl From<Absent> for Block {
-    /// In a profile, a remedy is a sentence. In a block, it is code.
+    /// In a profile, a remedy is a sentence. In a block, a remedy is code.
     fn from(Absent { reason, remedy }: Absent) -> Block {
         let reason = remedy.map_or(reason.clone(), |remedy| format!("{reason} {remedy}"));
         Block::Empty { reason, remedy: None }
@@ -46,7 +46,7 @@ impl From<Absent> for Block {
 }
 
 impl<'a> Source<'a> {
-    /// Creates the source of a run that only has a profile.
+    /// Creates the source of a run that was imported from an earlier result, and so has no events.
     pub fn of_profile(profile: &'a UnifiedProfile) -> Source<'a> {
         Source { profile, context: None, timeline: None, memory: None, median_step: None, trends: None }
     }
@@ -61,7 +61,7 @@ impl<'a> Source<'a> {
         Source { timeline: Some(timeline), ..self }
     }
 
-    /// Adds the memory data of the events. It is made on the first request.
+    /// Adds the memory data of the events. The data is made on the first request.
     pub fn with_memory(self, memory: &'a OnceCell<KeptMemory>) -> Source<'a> {
         Source { memory: Some(memory), ..self }
     }
@@ -76,8 +76,8 @@ impl<'a> Source<'a> {
         Source { trends, ..self }
     }
 
-    /// Returns the trends of a lake, or the reason why they cannot be read. Every page shows them, because such a run has nothing
-    /// else.
+    /// Returns the trends of a lake, or the reason why they cannot be read. Every page shows the trends, because a run
+    /// with trends contains no other data.
     pub fn trends(self) -> Option<Result<&'a LakeTrends, &'a str>> {
         self.trends
     }
@@ -216,7 +216,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns the block for a view that requires ops, if no device ran any.
+/// Returns the block for a view that requires ops, if no device ran an op.
 #[inline(never)]
 pub(super) fn nothing_ran() -> Block {
     Block::Empty {

@@ -105,7 +105,8 @@ fn link(direction: Direction) -> Option<Link> {
 struct Sum {
     count: u64,
     time_us: f64,
-    /// Number of copies with a known size. The next fields contain the bytes and bandwidth of these copies.
+    /// Number of copies with a known size. The next fields contain the bytes and the bandwidth of the copies with a
+    /// known size.
     sized: u64,
     bytes: u64,
     gb_per_sec: Option<f64>,

@@ -4,7 +4,7 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Communication between devices. Absent if there was none. Added in 1.1.0.
+/// Communication between devices. Absent if the devices did not communicate. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Communication {
     /// Number of runs of collectives, sends and receives: one per device per execution.
@@ -17,9 +17,10 @@ pub struct Communication {
     /// over all runs in the window. `step_breakdown.communication_overlap_percent` covers the counted steps only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
-    /// Time that devices waited for the last device of their group: the sum of `duration - shortest duration` over the compared
-    /// runs. Compared runs are runs of the same instruction on the devices of a group, matched by their order. If the file
-    /// contains no groups, devices whose runs overlap and end together form a group. Absent if no run was compared.
+    /// Time that devices waited for the last device of their group: the sum of `duration - shortest duration` over the
+    /// compared runs. Compared runs are runs of the same instruction on the devices of a group, matched in execution
+    /// order. If the file contains no groups, devices whose runs overlap and end together form a group. Absent if no
+    /// run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
     /// Communication time without waiting for other devices. Each compared run contributes the shortest duration in its group,
@@ -27,10 +28,10 @@ pub struct Communication {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
     /// Device that arrives last far more often than the other devices. The device with the shortest run of a collective
-    /// arrived last. The straggler arrives last in at least twice its fair share of its compared runs. The fair share
-    /// in a group of four is a quarter. The required share is never below 10 % or above 75 %. If several devices
-    /// qualify, it is the device that the other devices waited for the longest. Absent if no device qualifies, or if
-    /// waiting is below 1 % of the compared time.
+    /// arrived last. The straggler arrives last in a share of its compared runs that is at least twice the fair share.
+    /// The fair share in a group of four is a quarter. The required share is never below 10 % or above 75 %. If several
+    /// devices qualify, the straggler is the device that the other devices waited for the longest. Absent if no device
+    /// qualifies, or if waiting is below 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
     /// Share of the straggler's compared runs in which the straggler arrived last and another device of the group
@@ -41,8 +42,8 @@ pub struct Communication {
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,
-    /// Communication that is not a device op, or that duplicates a device op. No sum above includes it. At most 50 entries,
-    /// sorted by track and time.
+    /// Communication that is not a device op, or that duplicates a device op. The sums of this section exclude it. At
+    /// most 50 entries, sorted by track and time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<CommunicationApart>,
 }
@@ -50,8 +51,8 @@ pub struct Communication {
 /// Communication that is measured separately. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationApart {
-    /// Name of the instruction, or of the collective that the messages belong to (`dcn_label`). This communication is not a
-    /// device op, or it duplicates a device op. No sum above includes it, so nothing is counted twice.
+    /// Name of the instruction, or of the collective that the messages belong to (`dcn_label`). The sums of the section
+    /// exclude this communication, because it is not a device op or duplicates one.
     pub name: String,
     /// Kind of communication, as HLO names it. `megascale-send` and `megascale-receive` are messages between TPU slices.
     pub kind: String,
@@ -87,7 +88,7 @@ pub struct CommunicationKind {
 /// One collective instruction. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationOp {
-    /// Name of the op. At most 50 are listed, most time first.
+    /// Name of the op. `top_ops` contains at most 50 ops, most time first.
     pub name: String,
     /// Kind of communication.
     pub kind: String,
@@ -97,20 +98,20 @@ pub struct CommunicationOp {
     pub total_time_us: f64,
     /// Time during which the device communicates without computing.
     pub exposed_time_us: f64,
-    /// Bytes of one run on one device, by NCCL's convention: the size of the result for an all-gather, and the size of the
-    /// operands for all other kinds. The source is the embedded HLO. If it is missing, the source is the shapes in the op's
-    /// expression. Absent if the trace contains neither.
+    /// Bytes of one run on one device, by NCCL's convention: the size of the result for an all-gather, and the size of
+    /// the operands for all other kinds. The sizes come from the embedded HLO, or else from the shapes in the op's
+    /// expression. Absent if the trace contains neither HLO nor expressions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Devices per group, from `replica_groups` in any of its forms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u64>,
-    /// Bytes of one run divided by the mean time of a run, including waiting. In 1e9 bytes per second.
+    /// Bytes of one run divided by the mean time of a run, including waiting. The unit is 1e9 bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_gb_per_sec: Option<f64>,
-    /// Bandwidth of each link, comparable with its peak. `algorithm_gb_per_sec` times the factor of NCCL's tests for a group of n
-    /// devices, in 1e9 bytes per second. The factor is `2(n-1)/n` for an all-reduce; `(n-1)/n` for an all-gather, reduce-scatter
-    /// and all-to-all; 1 for permutes, broadcasts, sends and receives.
+    /// Bandwidth of each link, which can be compared with the link's peak. `algorithm_gb_per_sec` times the factor of
+    /// NCCL's tests for a group of n devices, in 1e9 bytes per second. The factor is `2(n-1)/n` for an all-reduce;
+    /// `(n-1)/n` for an all-gather, reduce-scatter and all-to-all; 1 for permutes, broadcasts, sends and receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_gb_per_sec: Option<f64>,
 }

@@ -9,12 +9,12 @@ use base::fields::Fields;
 /// Settings that the user made for a run in a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Compared {
-    /// Power of one device in watts. The user enters it in a comparison, because no trace contains it. Reports store it. Added
-    /// in 1.1.0.
+    /// Power of one device in watts. The user enters the power in a comparison, because no trace contains it. Reports
+    /// store it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watts_per_device: Option<f64>,
-    /// Price of one device in dollars per hour. The user enters it in a comparison, because no trace contains it. Reports store
-    /// it. Added in 1.1.0.
+    /// Price of one device in dollars per hour. The user enters the price in a comparison, because no trace contains
+    /// it. Reports store it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dollars_per_device_hour: Option<f64>,
     /// True for the baseline of the comparison whose report contains this profile. Added in 1.1.0.
@@ -28,8 +28,8 @@ pub struct Compared {
     /// this profile. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_group: Option<String>,
-    /// Smallest relative difference that is treated as a change. Present if the user set it in the comparison whose report
-    /// contains this profile. Added in 1.1.0.
+    /// Smallest relative difference that is treated as a change. Present if the user set this difference in the
+    /// comparison whose report contains this profile. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_threshold: Option<f64>,
 }

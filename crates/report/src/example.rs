@@ -285,7 +285,7 @@ pub fn profile() -> UnifiedProfile {
         }),
         experts: Some(Experts {
             confidence: Confidence::Medium,
-            evidence: "Products have a dimension of the experts.".to_owned(),
+            evidence: "Products have an expert dimension.".to_owned(),
             time_percent: 50.0,
             num_experts: Some(4),
             token_max_to_mean: None,

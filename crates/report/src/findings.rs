@@ -21,7 +21,7 @@ pub enum FindingSeverity {
 }
 
 impl FindingSeverity {
-    /// Returns the value in the report.
+    /// Returns the word for the severity in reports.
     pub fn label(self) -> &'static str {
         match self {
             FindingSeverity::NotChecked => "not_checked",
@@ -32,7 +32,7 @@ impl FindingSeverity {
     }
 }
 
-/// Confidence of a finding.
+/// Confidence in the cause that a finding names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
@@ -45,7 +45,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Returns the value in the report.
+    /// Returns the word for the confidence in reports.
     pub fn label(self) -> &'static str {
         match self {
             Confidence::Low => "low",
@@ -55,7 +55,7 @@ impl Confidence {
     }
 }
 
-/// One number of the evidence of a finding.
+/// One number that supports a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Evidence {
     /// Name of the number, ending with its unit (`idle_percent`, `step_time_us`).
@@ -70,12 +70,12 @@ pub struct Evidence {
 /// Result of one rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Finding {
-    /// Name of the rule. It is the same in code, tests, docs/findings.md and URLs.
+    /// Name of the rule. Code, tests, docs/findings.md and URLs use the same name.
     pub id: String,
     /// `critical`, `warning`, `note`, or `not_checked` if the rule lacks its input.
     pub severity: FindingSeverity,
-    /// Confidence in the cause: `high` if the numbers show it, `medium` if they show it under an assumption that the message
-    /// names, `low` if they only suggest it.
+    /// Confidence in the cause: `high` if the numbers show the cause, `medium` if they show it under an assumption that
+    /// the message names, `low` if they only suggest it.
     pub confidence: Confidence,
     /// The finding in one line.
     pub title: String,
@@ -88,14 +88,14 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     /// Share of the step that the finding affects. The share is an upper bound for the time that the remedy can save.
-    /// If the window does not consist of steps, the finding affects this share of the window. Absent if the finding is
-    /// not about time. Findings of the same severity are sorted by this share.
+    /// If the window does not consist of steps, this is a share of the window. Absent if the finding is not about time.
+    /// Findings of the same severity are sorted by this share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_at_stake_percent: Option<f64>,
     /// View that shows the evidence.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
     pub view: Option<View>,
-    /// Filter of that view.
+    /// Filter to set in `view`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
 }

@@ -11,15 +11,15 @@ pub enum Framework {
     TensorFlow,
     /// PyTorch Kineto.
     PyTorch,
-    /// Another or an unknown producer.
+    /// Any other producer, or an unknown producer.
     #[default]
     Unknown,
 }
 
-/// Names of a framework's calls, options and tools for use in advice. Each fits into a sentence.
+/// Names of a framework's calls, options and tools for use in advice. Each text fits into a sentence of advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// Instruction to mark steps for the profiler: the beginning of a sentence.
+    /// Instruction to mark steps for the profiler, worded as the beginning of a sentence.
     pub mark_steps: &'static str,
     /// Code of a loop that marks its steps.
     pub step_loop: &'static str,
@@ -31,7 +31,7 @@ pub struct Words {
     pub reads: &'static str,
     /// Call that waits until the device has finished.
     pub wait: &'static str,
-    /// Instruction to record device ops in a capture, as a sentence.
+    /// Sentence that tells the user how to record device ops in a capture.
     pub record_ops: &'static str,
     /// Loader that prepares batches in other threads or processes.
     pub loader: &'static str,
@@ -41,11 +41,11 @@ pub struct Words {
     pub host_events: &'static str,
     /// Profiler option that turns off the recording of Python calls.
     pub no_python_calls: &'static str,
-    /// Profiler option that records allocations. Empty if the framework cannot record them.
+    /// Profiler option that records allocations. Empty if the framework cannot record allocations.
     pub allocations: &'static str,
     /// Setting that keeps compiled programs from one run to the next.
     pub compilation_cache: &'static str,
-    /// Instruction to find out why a function is recompiled, as a sentence.
+    /// Sentence that tells the user how to find out why a function is recompiled.
     pub why_compiled: &'static str,
     /// Call that recomputes activations in the backward pass.
     pub checkpoint: &'static str,
@@ -55,9 +55,9 @@ pub struct Words {
     pub print_memory: &'static str,
     /// Snippet that a user can run to print the device model.
     pub print_device: &'static str,
-    /// Instruction to check which devices the program uses, as a sentence.
+    /// Sentence that tells the user how to check which devices the program uses.
     pub check_devices: &'static str,
-    /// Instruction to include the compiled programs in a capture, as a sentence.
+    /// Sentence that tells the user how to include the compiled programs in a capture.
     pub keep_hlo: &'static str,
 }
 
@@ -77,13 +77,13 @@ const JAX: Words = Words {
     no_python_calls: "ProfileOptions.python_tracer_level = 0",
     allocations: "ProfileOptions.host_tracer_level = 2",
     compilation_cache: "jax.config.update(\"jax_compilation_cache_dir\", \"...\")",
-    why_compiled: "Set jax.config.update(\"jax_explain_cache_misses\", True) to see which call and why.",
+    why_compiled: "Set jax.config.update(\"jax_explain_cache_misses\", True) to see which calls are recompiled, and why.",
     checkpoint: "jax.checkpoint",
     top_k: "jax.lax.top_k, or jax.lax.approx_max_k on a TPU",
     print_memory: "for device in jax.local_devices(): print(device, device.memory_stats())  # peak_bytes_in_use of bytes_limit",
     print_device: "import jax\nprint(jax.devices()[0].device_kind)",
-    check_devices: "Check jax.devices() and JAX_PLATFORMS: without the plugin of an accelerator JAX computes on the CPU.",
-    keep_hlo: "Capture with the JAX profiler and ProfileOptions.enable_hlo_proto left on, as it is by default.",
+    check_devices: "Check jax.devices() and JAX_PLATFORMS: without an accelerator's plugin, JAX computes on the CPU.",
+    keep_hlo: "Capture with the JAX profiler, and leave ProfileOptions.enable_hlo_proto on, which is the default.",
 };
 
 const TENSORFLOW: Words = Words {
@@ -101,13 +101,13 @@ const TENSORFLOW: Words = Words {
     no_python_calls: "python_tracer_level=0 in tf.profiler.experimental.ProfilerOptions",
     allocations: "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions",
     compilation_cache: "TF_XLA_FLAGS=--tf_xla_persistent_cache_directory=DIR",
-    why_compiled: "Give tf.function an input_signature, so that new shapes do not trace it again.",
+    why_compiled: "Give tf.function an input_signature, so that new shapes do not retrace the function.",
     checkpoint: "tf.recompute_grad",
     top_k: "tf.math.top_k, or tf.math.approx_max_k on a TPU",
     print_memory: "print(tf.config.experimental.get_memory_info(\"GPU:0\"))  # peak, in bytes",
     print_device: "print(tf.config.experimental.get_device_details(tf.config.list_physical_devices(\"GPU\")[0]))",
-    check_devices: "Check tf.config.list_physical_devices(): without a working driver TensorFlow computes on the CPU.",
-    keep_hlo: "TensorFlow embeds the programs of functions that XLA compiles: tf.function(jit_compile=True).",
+    check_devices: "Check tf.config.list_physical_devices(): without a working driver, TensorFlow computes on the CPU.",
+    keep_hlo: "Use tf.function(jit_compile=True), because TensorFlow embeds only the programs of functions that XLA compiles.",
 };
 
 const PYTORCH: Words = Words {
@@ -118,19 +118,19 @@ const PYTORCH: Words = Words {
     compiler: "torch.compile",
     reads: ".item(), .cpu(), print",
     wait: "torch.cuda.synchronize()",
-    record_ops: "Put ProfilerActivity.CUDA among the activities, and call torch.cuda.synchronize() before the profiler is stopped.",
+    record_ops: "Add ProfilerActivity.CUDA to the activities, and call torch.cuda.synchronize() before the profiler is stopped.",
     loader: "a DataLoader with num_workers, persistent_workers=True and a larger prefetch_factor",
     copy_ahead: "pin_memory=True and batch.to(device, non_blocking=True) for the next batch",
     host_events: "ProfilerActivity.CPU among the activities",
     no_python_calls: "with_stack=False",
     allocations: "",
     compilation_cache: "TORCHINDUCTOR_FX_GRAPH_CACHE=1",
-    why_compiled: "Set TORCH_LOGS=recompiles to see which function and why.",
+    why_compiled: "Set TORCH_LOGS=recompiles to see which functions are recompiled, and why.",
     checkpoint: "torch.utils.checkpoint.checkpoint",
     top_k: "torch.topk",
     print_memory: "print(torch.cuda.max_memory_allocated(), torch.cuda.mem_get_info())  # peak; free and all, in bytes",
     print_device: "import torch\nprint(torch.cuda.get_device_name())",
-    check_devices: "Check torch.cuda.is_available(), and that model and batch were moved to the device.",
+    check_devices: "Check torch.cuda.is_available(), and make sure that the model and the batch are on the device.",
     keep_hlo: "",
 };
 

@@ -25,7 +25,7 @@ pub struct HostActivity {
 /// A thread of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostThread {
-    /// Name of the thread. The list contains the 50 threads with the most busy time.
+    /// Name of the thread. `threads` contains the 50 threads with the most busy time.
     pub name: String,
     /// Host of the thread. Absent if the run has only one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,10 +44,10 @@ pub struct HostThread {
     pub top_span: String,
 }
 
-/// All host events of one name.
+/// All host events with one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostSpan {
-    /// Name of the events. The list contains the 20 names with the most self time in the `host-ops` table.
+    /// Name of the events. `top_spans` contains the 20 names with the most self time in the `host-ops` table.
     pub name: String,
     /// Role of the events: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
     pub role: String,
@@ -68,8 +68,8 @@ pub struct HostSpan {
 /// Host spans that call, execute or compile one program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostProgram {
-    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`. For other events, it is
-    /// the module that the event names. If the event names none, it is the name of the event (XLA's execution spans). The list
+    /// Name of a program that host events call, execute or compile: `f` for JAX's `PjitFunction(f)`. For other events,
+    /// this is the module that the event names, or else the event's own name (XLA's execution spans). `programs`
     /// contains the 100 programs with the most time.
     pub name: String,
     /// `call`, `execute` (`crates/facts/src/program_spans.csv`) or `compile` (`crates/facts/src/host_spans.csv`).
@@ -77,9 +77,9 @@ pub struct HostProgram {
     /// Number of calls of the program. Excludes calls nested in a call of the same program with the same activity and thread,
     /// because JAX marks the first call of a function twice.
     pub calls: u64,
-    /// Summed durations of the events. The rows overlap, so they do not add up to a total. Executions are inside calls, and the
-    /// runtime marks one execution by several nested events. If the device works asynchronously, a call only dispatches the
-    /// program.
+    /// Summed durations of the events. The times of programs overlap, because executions are inside calls and the
+    /// runtime marks one execution by several nested events. If the device works asynchronously, a call only dispatches
+    /// the program.
     pub total_time_us: f64,
     /// Longest duration of an event.
     pub max_time_us: f64,
@@ -100,7 +100,7 @@ pub struct OtherDevice {
     pub num_events: u64,
     /// Length of the union of the device's events over all lines.
     pub busy_time_us: f64,
-    /// Length of the active span: from the start of the first event with a duration to the end of the last one.
+    /// Length of the active span: from the start of the first event with a duration to the end of the last such event.
     pub total_time_us: f64,
     /// Share of the active span during which an event of the device runs. `100 * busy_time_us / total_time_us`.
     pub busy_percent: f64,
@@ -111,7 +111,7 @@ pub struct OtherDevice {
 /// All events with one name on a device of an unknown kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct OtherDeviceEvent {
-    /// Name of the events. The list contains the 10 names with the most self time.
+    /// Name of the events. `top_events` contains the 10 names with the most self time.
     pub name: String,
     /// Number of events with this name.
     pub occurrences: u64,

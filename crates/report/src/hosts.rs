@@ -18,12 +18,12 @@ pub struct DevicePlace {
     /// Number of the chip among all chips of the program, on all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub global_chip: Option<u64>,
-    /// Number of the slice. Chips of one slice are connected by ICI, and slices by the data-centre network. From the capture
-    /// kit of the Python package; traces do not contain it.
+    /// Number of the slice. Chips of one slice are connected by ICI, and slices by the data-centre network. Traces do
+    /// not contain the number, but the capture kit of the Python package records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<u64>,
-    /// Position of the chip in the torus of its slice: `x,y,z`. From the capture kit of the Python package; traces do not contain
-    /// it.
+    /// Position of the chip in the torus of its slice: `x,y,z`. Traces do not contain the position, but the capture kit
+    /// of the Python package records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coordinates: Option<String>,
 }
@@ -31,7 +31,7 @@ pub struct DevicePlace {
 /// Counted steps of one device. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceSteps {
-    /// Mean length of a counted step on the device. If the steps are unknown, the length of the device's window.
+    /// Mean length of a counted step on the device, or length of the device's window if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time_us: Option<f64>,
     /// Median length of a counted step on the device. Absent if the steps are unknown.
@@ -54,7 +54,7 @@ pub struct DeviceSteps {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_score_percent: Option<f64>,
     /// Score of the device relative to its own best step: `100 * (least work of its counted steps) / work_us`. The
-    /// score is low if the device's steps differ. Absent for fewer than two steps.
+    /// score is low if the device's steps differ. Absent if there are fewer than two steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub individual_score_percent: Option<f64>,
 }
@@ -70,27 +70,29 @@ pub struct DeviceArrivals {
     /// Share of the compared runs in which the device arrived last.
     pub last_percent: f64,
     /// Fair share: the share of the compared runs in which the device would arrive last if all devices of its groups
-    /// arrived last equally often. In a group of four, 25 %.
+    /// arrived last equally often. For example, the fair share in a group of four is 25 %.
     pub fair_percent: f64,
     /// Time that this device waited for the last device, over all compared runs.
     pub wait_time_us: f64,
     /// Time that all other devices together waited for this device, over the runs in which it arrived last.
     pub caused_wait_us: f64,
-    /// Time that these runs would have saved if the device had arrived together with the second-last device.
+    /// Time that would have been saved if, whenever the device arrived last, it had arrived together with the
+    /// second-last device.
     pub delay_us: f64,
-    /// Probable reason why the device arrives late: `compute`, `throttling`, `input`, `transfer`, `host` or `unknown`. Each
-    /// part of the device's step is compared with the median of the other devices: computation and data movement on the device
-    /// (`compute`), input (`input`), copies to or from the host or other devices (`transfer`), and waiting for launches and
-    /// compilation (`host`). The cause is the part with the largest excess over this median, if its excess is at least half of
-    /// all excess and at least half of the delay per step. It is `throttling` instead of `compute` if the device runs the same
-    /// ops as the device with the least work, equally often, and these ops take longer in nearly the same ratio. Then the chip
-    /// is slower, or its clock is lower. Present if the device arrives last more than once and in at least twice its fair share
-    /// of the compared runs (this share is never below 10 % or above 75 %).
+    /// Probable reason why the device arrives late: `compute`, `throttling`, `input`, `transfer`, `host` or `unknown`.
+    /// Each part of the device's step is compared with the median of the other devices. `compute` is computation and
+    /// data movement on the device, `transfer` is copies to or from the host or other devices, and `host` is waiting
+    /// for launches and compilation. The cause is the part with the largest excess over this median, if this excess is
+    /// at least half of the total excess and at least half of the delay per step. The cause is `throttling` instead of
+    /// `compute` if the device runs the same ops as often as the device with the least work, and all these ops take
+    /// longer by nearly the same factor. In that case, the chip is slower or its clock is lower. Present if the device
+    /// arrives last more than once and in at least twice its fair share of the compared runs (the required share is
+    /// never below 10 % or above 75 %).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_cause: Option<String>,
 }
 
-/// One host: means over the counted steps of its devices. Every step of every device has the same weight, and all
+/// One host, with means over the counted steps of its devices. Every step of every device has the same weight, and all
 /// numbers cover the same steps. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostStats {
@@ -102,7 +104,7 @@ pub struct HostStats {
     /// Largest number of counted steps on one device of the host. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps: Option<u64>,
-    /// Mean length of a step on the devices of the host. If the steps are unknown, the length of the window.
+    /// Mean length of a step on the devices of the host, or length of the window if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time_us: Option<f64>,
     /// Median length of a step on the devices of the host. Absent if the steps are unknown.
@@ -111,10 +113,10 @@ pub struct HostStats {
     /// Length of the longest step on any device of the host. Absent if the steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step_us: Option<f64>,
-    /// Index in `steps` of this longest step.
+    /// Index in `steps` of the host's longest step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_step: Option<u64>,
-    /// Device that ran this longest step.
+    /// Device that ran the host's longest step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_device: Option<String>,
     /// Parts of a step on the devices of the host.

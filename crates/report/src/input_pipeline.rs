@@ -16,21 +16,21 @@ pub struct InputPipeline {
     /// Stage of the op that limits the pipeline: see `limiting_op`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_stage: Option<String>,
-    /// Op with the largest `busy_percent`. This op's threads work for a larger share of the time during which the
-    /// threads that feed devices wait than the threads of any other op. So the pipeline cannot be faster than this op.
-    /// Ops that run ahead in other threads are idle for part of that time.
+    /// Op with the largest `busy_percent`. While the threads that feed devices wait for input, this op's threads work
+    /// for a larger share of the time than the threads of any other op. The pipeline cannot be faster than this op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_op: Option<String>,
     /// `busy_percent` of the op that limits the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limiting_percent: Option<f64>,
-    /// Ops from the op that feeds the devices to the source of the data. If an op gets its input from several ops, the chain
-    /// continues with the input op that has the most self time, including its own inputs. At most 50 ops.
+    /// Chain of ops from the op that feeds the devices back to the source of the data. If an op gets its input from
+    /// several ops, the chain continues with the input op that has the most self time together with its own inputs. At
+    /// most 50 ops.
     pub chain: Vec<String>,
-    /// Self time of the ops that XProf puts into the category `Enqueue`: they send batches to the devices (infeed, and copies
-    /// named `MemcpyHToD` on the host). XProf's `enqueue_us`. The times of all four categories are sums over threads and
-    /// hosts. If devices also copy from the host, XProf scales the other three to a time that it estimates from the share of
-    /// these copies in the steps. crossprof never scales them. Added in 1.1.0.
+    /// Self time of the ops that XProf puts into the category `Enqueue`: they send batches to the devices (infeed, and
+    /// copies named `MemcpyHToD` on the host). XProf's `enqueue_us`. The times of all four categories are sums over
+    /// threads and hosts. If devices also copy from the host, XProf scales the other three times to a time that it
+    /// estimates from the share of these copies in the steps. crossprof never scales them. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enqueue_us: Option<f64>,
     /// Self time of the ops that XProf puts into the category `Demanded file read`: they read files or get examples from a source
@@ -59,26 +59,27 @@ pub struct InputStageTime {
     pub stage: String,
     /// Time during which at least one thread works in the stage, summed over hosts.
     pub time_us: f64,
-    /// Time of all threads in the stage.
+    /// Time that all threads spend in the stage.
     pub thread_time_us: f64,
     /// Number of events of the stage's ops.
     pub count: u64,
     /// How busy the stage is while the threads that feed devices are in the pipeline: the share of `held_us` during which a
-    /// thread works in the stage. If the threads that feed devices are never in the pipeline, it is a share of the window.
+    /// thread works in the stage. If the threads that feed devices are never in the pipeline, this is a share of the window.
     pub busy_percent: f64,
 }
 
-/// An op of the input pipeline: a tf.data iterator, a stage of Grain, or a range of the user.
+/// An op of the input pipeline: a tf.data iterator, a stage of Grain, or a range that the user annotated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct InputOpTime {
     /// Name of the op's events.
     pub name: String,
-    /// Part of the program that the op belongs to: the transformation or data set that Grain names.
+    /// Transformation or data set that the op belongs to, as Grain names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Stage of the op: see `stages[].stage`.
     pub stage: String,
-    /// Name of the op that gets this op's results: the iterator or range that contains it, or the op that another thread feeds.
+    /// Name of the op that gets this op's results: the iterator or range that contains this op, or an op on another
+    /// thread that this op feeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Number of events.
@@ -90,8 +91,8 @@ pub struct InputOpTime {
     /// Number of threads that run the op.
     pub threads: u64,
     /// How busy the op is while the threads that feed devices are in the pipeline: the time of its threads, divided by
-    /// `held_us` and by the largest number of its threads that work at once. An op that waits for other threads works only
-    /// while none of those threads works. If the threads that feed devices are never in the pipeline, it is a share of the
-    /// window.
+    /// `held_us` and by the largest number of its threads that work at once. An op that waits for other threads works
+    /// only while none of those threads works. If the threads that feed devices are never in the pipeline, this is a
+    /// share of the window.
     pub busy_percent: f64,
 }

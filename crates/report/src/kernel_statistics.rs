@@ -4,7 +4,8 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// GPU kernels by name, launch shape and op. On other platforms, ops instead of kernels. Added in 1.1.0.
+/// GPU kernels by name, launch shape and op. On other platforms, the section contains ops instead of kernels. Added in
+/// 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistics {
     /// Number of kernels that start in the window and have a duration, on all devices. TPUs have ops with a duration of
@@ -45,7 +46,7 @@ pub struct KernelStatistics {
     /// Time by the data type that kernels compute with, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data_types: Vec<DataTypeTime>,
-    /// The 50 rows with the most time.
+    /// The 50 rows of the kernel table with the most time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub top: Vec<KernelStatistic>,
 }
@@ -53,8 +54,9 @@ pub struct KernelStatistics {
 /// Kernels of one family.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelFamilyTime {
-    /// Family of the kernels: `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `communication`, `data_movement`
-    /// or `other_compute`. From the ordered table of [kernel categories](#kernel-categories).
+    /// Family of the kernels: `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `communication`,
+    /// `data_movement` or `other_compute`. The ordered table of [kernel categories](#kernel-categories) determines the
+    /// family.
     pub family: String,
     /// Kernels of the family.
     pub count: u64,
@@ -65,8 +67,8 @@ pub struct KernelFamilyTime {
 /// One kernel with one launch shape, run for one op.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistic {
-    /// Name of the kernel as in C++. The list contains the 50 rows of the [kernel table](#table-kernels) with the most time;
-    /// that table defines these columns.
+    /// Name of the kernel in C++. `top` contains the 50 rows of the [kernel table](#table-kernels) with the most time,
+    /// and that table defines the fields.
     pub kernel_name: String,
     /// Framework op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,16 +78,16 @@ pub struct KernelStatistic {
     pub hlo_op_name: Option<String>,
     /// Family of the kernel, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Number of blocks, `x,y,z`.
+    /// Number of thread blocks, `x,y,z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grid_dim: Option<String>,
-    /// Number of threads per block, `x,y,z`.
+    /// Number of threads per thread block, `x,y,z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_dim: Option<String>,
     /// Registers per thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registers_per_thread: Option<u64>,
-    /// Shared memory per block.
+    /// Shared memory per thread block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shmem_bytes: Option<u64>,
     /// Theoretical occupancy.
@@ -117,10 +119,11 @@ pub struct KernelStatistic {
 /// Time of the kernels that compute with one data type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DataTypeTime {
-    /// Data type that kernels compute with, as HLO names it (`bf16`, `f32`; `tf32` if a kernel's name contains it). The type
-    /// comes from the HLO. Without the HLO, the type of a matrix kernel comes from its name, and the type of any other kernel
-    /// is `unknown`. Most time first, `unknown` last. XProf has only two classes: it treats kernels with `half` or `fp16` in
-    /// their names as 16-bit, and all others (including bf16 and copies) as 32-bit.
+    /// Data type that kernels compute with, as HLO names it (`bf16`, `f32`; `tf32` if a kernel's name contains it). The
+    /// type comes from the HLO. Without the HLO, the type of a matrix kernel comes from its name, and the type of any
+    /// other kernel is `unknown`. Types are sorted by time, but `unknown` is last. XProf has only two classes: it
+    /// treats kernels with `half` or `fp16` in their names as 16-bit, and all others (including bf16 and copies) as
+    /// 32-bit.
     pub data_type: String,
     /// Sum of the kernels' durations.
     pub time_us: f64,

@@ -1,10 +1,10 @@
-//! Trends of a lake: the document that `crossprof lake export` writes. docs/fleet.md describes its JSON. It is not a part of the
-//! unified profile, which describes one run.
+//! Trends of a lake: the document that `crossprof lake export` writes. docs/fleet.md describes its JSON. This document
+//! is not a part of the unified profile, which describes one run.
 
 /// The workloads of a lake with their captures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LakeTrends {
-    /// Workloads in the order of the document.
+    /// Workloads, in document order.
     pub workloads: Vec<LakeWorkload>,
 }
 
@@ -23,10 +23,10 @@ pub struct LakeWorkload {
     pub batch_size: Option<u64>,
     /// Tokens per sample.
     pub seq_length: Option<u64>,
-    /// Captures in the order of time.
+    /// Captures, oldest first.
     pub captures: Vec<LakeCapture>,
-    /// Comparisons that `crossprof lake regressions --record` wrote, in the order in which it wrote them: those that found a
-    /// change, and the last one.
+    /// Comparisons that `crossprof lake regressions --record` wrote, oldest first: all comparisons that found a change,
+    /// and the last comparison.
     pub verdicts: Vec<LakeVerdict>,
 }
 
@@ -45,11 +45,11 @@ pub struct LakeCapture {
     pub git_sha: Option<String>,
     /// Typical step time.
     pub typical_step_ps: Option<f64>,
-    /// Median of the counted steps.
+    /// Median time of the counted steps.
     pub median_step_time_ps: Option<f64>,
-    /// Lower quartile of the counted steps.
+    /// Lower quartile of the times of the counted steps.
     pub p25_step_time_ps: Option<f64>,
-    /// Upper quartile of the counted steps.
+    /// Upper quartile of the times of the counted steps.
     pub p75_step_time_ps: Option<f64>,
     /// Number of counted steps.
     pub num_steps_counted: Option<u64>,
@@ -59,7 +59,7 @@ pub struct LakeCapture {
     pub findings: Vec<(String, String)>,
 }
 
-/// A recorded comparison of the last captures of a workload with those before them.
+/// A recorded comparison of the last captures of a workload with the captures before them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LakeVerdict {
     /// Id of the last capture.
@@ -68,7 +68,7 @@ pub struct LakeVerdict {
     pub time: Option<String>,
     /// Verdict on the step time: `slower`, `faster`, `same`, `within_noise`, `unstable`, `equal` or `unknown`.
     pub verdict: String,
-    /// Mean step time before.
+    /// Mean step time of the captures before the last captures.
     pub before_ps: Option<f64>,
     /// Mean step time of the last captures.
     pub after_ps: Option<f64>,
@@ -76,16 +76,15 @@ pub struct LakeVerdict {
     pub change_percent: Option<f64>,
     /// Half of the 95 % confidence interval of the change.
     pub margin_percent: Option<f64>,
-    /// Smallest change that such captures would show in four of five cases.
+    /// Smallest change that captures like these would reveal in four of five cases.
     pub least_provable_percent: Option<f64>,
-    /// Smallest change that counts.
+    /// Smallest difference that is treated as a change.
     pub threshold_percent: Option<f64>,
-    /// Id of the first of the captures that were compared with those before them. At a change point, it is the first capture
-    /// after the change.
+    /// Id of the first of the last captures. At a change point, this is the first capture after the change.
     pub first_capture_id: Option<String>,
     /// Id of the first capture of the slower level.
     pub first_bad_capture_id: Option<String>,
-    /// Id of the last capture before it.
+    /// Id of the last capture before the slower level.
     pub last_good_capture_id: Option<String>,
     /// Part of the step that takes more time.
     pub cause_part: Option<String>,
@@ -93,6 +92,6 @@ pub struct LakeVerdict {
     pub cause_scope: Option<String>,
     /// Op that takes more time.
     pub cause_op: Option<String>,
-    /// Host that the others wait for.
+    /// Host that the other hosts wait for.
     pub cause_host: Option<String>,
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct LayerFreezing {
     /// Name of the program that computes the gradients.
     pub program: String,
-    /// Confidence in the split: `high` if parameters are recognised by name and the program returns all of them. `medium` if
-    /// the program does not return some of them (they are frozen, or another program trains them), or if parameters are
-    /// recognised only because they are updated.
+    /// Confidence in the split: `high` if parameters are recognised by name and the program returns all of them.
+    /// `medium` if the program does not return some parameters (they are frozen, or another program trains them), or if
+    /// parameters are recognised only because they are updated.
     pub confidence: String,
     /// Parameter arrays whose updated values the program returns.
     pub trained_arrays: u64,

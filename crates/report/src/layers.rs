@@ -18,8 +18,8 @@ pub enum Phase {
     Recomputed,
     /// Uses the gradients: reduces, clips and applies them.
     Update,
-    /// Does not belong to a phase: prepares the input, draws random numbers, computes metrics, or is in a program without
-    /// gradients.
+    /// Does not belong to a phase, for example because it prepares the input, draws random numbers or computes metrics,
+    /// or because the program computes no gradients.
     #[default]
     Other,
 }
@@ -66,7 +66,7 @@ pub struct Layers {
     /// Phases with their time, in the order of a step. Empty if no program computes gradients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTime>,
-    /// Layers of the model, largest self time first. The list contains at most 100 layers, each with at least 0.5 % of
+    /// Layers of the model, largest self time first. At most 100 layers are listed, each with at least 0.5 % of
     /// `op_statistics.op_time_us`. Layers that differ only in their numbers form one entry, whose path has `*` in place
     /// of the numbers. A layer includes the layers whose path begins with its own path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,11 +107,11 @@ pub struct LayerTime {
     /// no collective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_communication_us: Option<f64>,
-    /// Layer with the most self time among the `members` whose known FLOPs are within 5 % of the median. Absent if there are fewer
-    /// than 4 of them.
+    /// Layer with the most self time among the `members` whose known FLOPs are within 5 % of the median. Absent if
+    /// there are fewer than 4 such layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_member: Option<String>,
-    /// Self time of the slowest member divided by the median of the members that do the same work.
+    /// Self time of the slowest member divided by the median self time of the members that do the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_ratio: Option<f64>,
 }

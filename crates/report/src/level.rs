@@ -1,10 +1,10 @@
-//! Level of a number that a rule judged.
+//! Level that a rule assigns to a number.
 
 use serde::{Deserialize, Serialize};
 
 use super::FindingSeverity;
 
-/// Level of a judged number, best first.
+/// Level that a rule assigns to a number. The best level is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -19,7 +19,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the word for the level, as in tables and style sheets.
+    /// Returns the word for the level that tables and style sheets use.
     pub fn label(self) -> &'static str {
         match self {
             Level::Good => "good",
@@ -31,7 +31,7 @@ impl Level {
 }
 
 impl FindingSeverity {
-    /// Returns the level of a number that a rule judged. Returns `None` if the rule lacked its input.
+    /// Returns the level that the rule assigned to its number. Returns `None` if the rule lacked its input.
     pub fn level(self) -> Option<Level> {
         match self {
             FindingSeverity::NotChecked => None,

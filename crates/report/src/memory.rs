@@ -13,18 +13,19 @@ pub struct Memory {
     /// Compiled programs, largest peak first, at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramMemory>,
-    /// Arrays and programs on the devices when a device memory profile was saved. Absent for other files.
+    /// Arrays and programs that were on the devices when a device memory profile was saved. Present only if the file is
+    /// a device memory profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveMemory>,
 }
 
-/// Arrays and programs on the devices when a device memory profile was saved. Such a profile does not contain temporary buffers
-/// of running programs. Added in 1.1.0.
+/// Arrays and programs that were on the devices when a device memory profile was saved. Such a profile does not contain
+/// temporary buffers of running programs. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LiveMemory {
     /// Bytes of all arrays and programs, on all devices.
     pub total_bytes: u64,
-    /// Memory of arrays and of programs, the larger first.
+    /// Memory of arrays and of programs. The larger of the two is first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<LiveMemoryKind>,
     /// Source lines that allocated the arrays and programs, the largest first, at most 1,000.
@@ -48,8 +49,8 @@ pub struct LiveMemoryKind {
 /// Live memory that one source line allocated. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LiveMemoryLine {
-    /// `file:line` of the innermost frame outside installed packages. If all frames are in packages, the innermost frame. Empty
-    /// if the profile has no call stack.
+    /// `file:line` of the innermost frame outside installed packages. If all frames are in packages, this is the
+    /// innermost frame. Empty if the profile has no call stack.
     pub line: String,
     /// Function that contains the line. Empty if unknown.
     pub function: String,
@@ -75,17 +76,17 @@ impl super::UnifiedProfile {
 /// Memory use of one device. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceMemory {
-    /// Name of the device as in `multi_device`. If the device is not listed there, the name of its allocator. In a device
-    /// memory profile, the label of the device (`cuda:0`).
+    /// Name of the device as in `multi_device`. If `multi_device` does not list the device, this is the name of its
+    /// allocator. In a device memory profile, it is the label of the device (`cuda:0`).
     pub device_name: String,
     /// Source of the device's figures: `allocator` (events of its allocator), `programs` (the largest program that runs on it, a
     /// lower bound that excludes the memory of other programs and of the caller), `memory_profile` (live memory when the profile
     /// was saved) or `error` (the text of an out-of-memory error).
     pub source: String,
-    /// Largest number of bytes in use at once. The meaning depends on `source`. For `allocator`, it is the bytes allocated or
-    /// reserved. For `programs`, it is the largest `memory.programs[].peak_heap_bytes`. For `error`, it is the bytes that the
-    /// program needed, or the failed allocation plus the bytes in use. Absent for `memory_profile`, which covers a single
-    /// moment, and for errors that contain only one allocation.
+    /// Largest number of bytes in use at once. The meaning depends on `source`. For `allocator`, these are the bytes
+    /// allocated or reserved. For `programs`, this is the largest `memory.programs[].peak_heap_bytes`. For `error`,
+    /// these are the bytes that the program needed, or the failed allocation plus the bytes in use. Absent for
+    /// `memory_profile`, which covers a single moment, and for errors that contain only one allocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     /// Bytes of live arrays when a device memory profile was saved, without temporary values of a running program.
@@ -105,7 +106,7 @@ pub struct DeviceMemory {
     /// Largest number of bytes in use at once since the process started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_peak_bytes: Option<u64>,
-    /// Share of the pool's free memory outside its largest free block, at the peak.
+    /// Share of the memory pool's free memory that is outside the largest free block, at the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
     /// True if the allocator holds all memory up to `capacity_bytes`. False if the allocator takes memory from the
@@ -121,10 +122,11 @@ pub struct DeviceMemory {
     /// Bytes of the largest free block when an allocation failed, from the text of an out-of-memory error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_free_bytes: Option<u64>,
-    /// Program that `by_class` describes: the program with the largest peak that fits into the device's peak.
+    /// Program that `by_class` describes. Among the programs whose peak does not exceed the device's peak, this is the
+    /// program with the largest peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Memory at the peak by class, the largest first. Memory that the program does not cover has the class `outside the
+    /// Memory in use at the peak, by class, largest first. Memory that the program does not cover has the class `outside the
     /// program`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
@@ -189,7 +191,7 @@ pub struct ProgramMemory {
     /// Padding bytes in the layouts of all arrays alive at the peak, including arguments and results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub padding_bytes: Option<u64>,
-    /// Memory at the peak by class, the largest first.
+    /// Memory in use at the peak, by class, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
@@ -199,11 +201,11 @@ pub struct ProgramMemory {
 pub struct MemoryBuffers {
     /// Class of the buffers.
     pub class: String,
-    /// Scopes of the framework path. For an argument, its path in the argument tree. Empty if unknown.
+    /// Scopes of the framework path. For an argument, this is its path in the argument tree. Empty if unknown.
     pub scope: String,
     /// Type and shape without layout. Empty if unknown.
     pub shape: String,
-    /// Number of the buffers.
+    /// Number of these buffers.
     pub count: u64,
     /// Bytes of the buffers.
     pub bytes: u64,

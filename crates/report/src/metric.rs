@@ -13,8 +13,8 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Returns the field at a path. Call it only in constants, as [`metric!`](crate::metric!) does. Elsewhere, the definitions
-    /// of all fields would be compiled into the program.
+    /// Returns the field at a path. Call this function only in constants, as [`metric!`](crate::metric!) does.
+    /// Elsewhere, the definitions of all fields would be compiled into the program.
     ///
     /// # Panics
     /// Panics if the profile has no such field.
@@ -23,7 +23,7 @@ impl Metric {
     }
 }
 
-/// Returns the [`Metric`] at a path. A path without a field does not compile.
+/// Returns the [`Metric`] at a path. If the profile has no field at the path, the macro does not compile.
 #[macro_export]
 macro_rules! metric {
     ($path:literal) => {

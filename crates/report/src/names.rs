@@ -13,14 +13,14 @@ impl Metadata {
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// Returns a second name that distinguishes the run from others with the same name. Of the run's own name and the
-    /// name of its log folder, the one that [`Metadata::name`] does not return.
+    /// Returns a second name that distinguishes the run from others with the same name. Returns the run's own name or
+    /// the name of its log folder, whichever [`Metadata::name`] does not return.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
     }
 
-    /// Returns both names, for places that show one run: `step_1000 (2026_01_31_12_00_00)`.
+    /// Returns both names, for places that show only one run: `step_1000 (2026_01_31_12_00_00)`.
     pub fn full_name(&self) -> String {
         self.other_name().map_or_else(|| self.name().to_owned(), |other| both(self.name(), other))
     }
@@ -59,7 +59,7 @@ pub struct Naming<'a> {
     pub other: Option<&'a str>,
     /// File that the run was captured into.
     pub path: &'a str,
-    /// File that the run was read from, if known. For an exported profile, it is not the file of the capture.
+    /// File that the run was read from, if known. An exported profile was read from a different file than the capture.
     pub file: Option<&'a str>,
     /// Model of the run's devices.
     pub device: &'a str,
@@ -135,10 +135,10 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Returns names that distinguish runs, independent of their order. If two names from paths are identical, all names
-/// from paths consist of the differing parts of the paths (`paths::differing`: `4gpu lcam`). Names that are still
-/// identical get a suffix: the other name if it distinguishes the runs, or else the differing devices, times or files,
-/// or else a number.
+/// Returns a distinct name for each run. The names do not depend on the order of the runs. If two names that come from
+/// paths are identical, all names that come from paths are replaced by the differing parts of the paths
+/// (`paths::differing`: `4gpu lcam`). Names that are still identical get a suffix: the other name if it distinguishes
+/// the runs, or else the differing devices, times or files, or else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let files = Files::of(runs);
     let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(&files)).collect::<Vec<_>>();
@@ -177,7 +177,7 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     runs.iter().zip(&details).map(distinct).collect()
 }
 
-/// Runs with the same name, counted by their other names and by each detail.
+/// Runs with the same name: how many have each other name, and how many have each detail.
 #[derive(Default)]
 struct Alike<'a> {
     runs: usize,
@@ -217,8 +217,8 @@ impl<'a> Alike<'a> {
         }
     }
 
-    /// Returns the details that distinguish a run from others with its name: the first detail that no other run has. If there
-    /// is none, returns all details that differ.
+    /// Returns the first detail that distinguishes a run from all other runs with the same name. If there is no such
+    /// detail, returns all details that differ.
     fn distinguishing(&self, own: &[String; 4]) -> Option<String> {
         let times = |at: usize, detail: &str| self.details.get(&(at, detail)).copied().unwrap_or(0);
         let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());

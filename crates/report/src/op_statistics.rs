@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 pub struct OpStatistics {
     /// Number of distinct ops, as defined in [Ops](#ops).
     pub num_ops: u64,
-    /// Sum of the windows of the devices that ran ops. With `--window active`, it equals XProf's total time (`rawTime`
-    /// of its op profile) on TPUs.
+    /// Summed lengths of the windows of all devices that ran ops. With `--window active`, the sum equals XProf's total
+    /// time (`rawTime` of its op profile) on TPUs.
     pub device_time_us: f64,
     /// Self time of all ops.
     pub op_time_us: f64,
-    /// Time in the windows during which no op runs. On a TPU, it equals `device_time_us - op_time_us`. On a device with several
-    /// streams, ops overlap, so `op_time_us` exceeds the busy time.
+    /// Time in the windows during which no op runs. On a TPU, this time equals `device_time_us - op_time_us`. On a
+    /// device with several streams, ops overlap, so `op_time_us` exceeds the busy time.
     pub idle_time_us: f64,
-    /// Idle share of the windows. `100 * idle_time_us / device_time_us`. XProf calls it `device_idle_time_percent`.
+    /// Share of the windows during which no op runs. `100 * idle_time_us / device_time_us`. XProf calls this share
+    /// `device_idle_time_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_percent: Option<f64>,
     /// Self time of ops with known FLOPs or bytes, as a share of `op_time_us`.
@@ -30,7 +31,8 @@ pub struct OpStatistics {
 /// One op. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct TopOp {
-    /// Name of the instruction. If there is none, the name of the kernel. The list contains at most 50 ops, most self time first.
+    /// Name of the instruction, or of the kernel if there is no instruction. `top_ops` contains at most 50 ops, most
+    /// self time first.
     pub name: String,
     /// XLA's category.
     pub category: String,
@@ -53,11 +55,12 @@ pub struct TopOp {
     /// Number of operands. Absent if the capture does not contain the instruction.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub num_operands: u64,
-    /// Shapes of the four largest operands, in the order of the instruction. Empty if the capture does not contain the
-    /// instruction.
+    /// Shapes of the four largest operands, in the order in which the instruction lists them. Empty if the capture does
+    /// not contain the instruction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_shapes: Vec<String>,
-    /// Number of events. On GPUs, it is the number of kernels, and one execution of the op may launch several.
+    /// Number of events. On GPUs, this is the number of kernels, and one execution of the op may launch several
+    /// kernels.
     pub occurrences: u64,
     /// Number of executions of the instruction; see the [`ops` table](#table-ops). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]

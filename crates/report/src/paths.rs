@@ -20,8 +20,9 @@ pub fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
-/// Returns, for each path, the words that some other path lacks. Underscores and folders separate words. Words of one folder
-/// stay together. Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
+/// Returns, for each path, the words that some other path lacks. Underscores and folders separate words. Words of one
+/// folder stay together. Omits dates and times if the other words distinguish as many paths. The texts are empty if the
+/// paths do not differ.
 pub(crate) fn differing(paths: &[&str]) -> Vec<String> {
     let count = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();

@@ -25,7 +25,7 @@ pub struct Pipeline {
     /// Source of the pipeline's steps: `program_order` (the order of programs on the first stage repeats), `steps` (the steps of
     /// the capture), `loop_runs` (runs of the loop) or `capture` (all runs form one step, because nothing separates steps).
     pub step_source: String,
-    /// Microbatches per step. Absent if the source of the steps is `capture`, because then the number of steps is unknown.
+    /// Microbatches per step. Absent if `step_source` is `capture`, because the number of steps is then unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_microbatches: Option<u64>,
     /// Order of the first stage's programs: `forward` (one program), `gpipe` (all forward passes before all backward passes),
@@ -35,32 +35,32 @@ pub struct Pipeline {
     /// Time from the first work of any stage to the last work of any stage in a step. The step time also contains the pause before
     /// the next step.
     pub span_us: f64,
-    /// Bubble of a stage: time of the step in which a device of the stage does nothing useful. It is the time during
-    /// which the device is idle or in exposed sends, receives and collective-permutes. If a loop computes on every
-    /// tick, it also includes the share of the ticks whose results are discarded. Mean over stages, with equal weight.
+    /// Bubble of a stage: time during which a device of the stage is idle, or in exposed sends, receives and
+    /// collective-permutes. If a loop computes on every tick, the bubble also includes the ticks whose results are
+    /// discarded. The value is the mean over stages, with equal weight.
     pub bubble_time_us: f64,
     /// Bubbles as a share of the time of all stages. `100 * bubble_time_us / span_us`.
     pub bubble_percent: f64,
-    /// Share of the bubbles for this schedule if all stages took the same time and transfers took none:
-    /// `100 * (p - 1) / (m + p - 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
+    /// Share that bubbles would have in this schedule if all stages took the same time and transfers took no time: `100
+    /// * (p - 1) / (m + p - 1)` for p stages and m microbatches. Absent if the number of microbatches is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_bubble_percent: Option<f64>,
-    /// Work of the slowest stage divided by the mean of all stages. 1 if all stages have the same work.
+    /// Work of the slowest stage divided by the mean work of all stages. 1 if all stages have the same work.
     pub work_max_to_mean: f64,
     /// Stages, in the order in which a microbatch passes through them.
     pub stages: Vec<PipelineStage>,
 }
 
-/// One stage of a pipeline: means over its devices and the pipeline's steps.
+/// One stage of a pipeline, with means over its devices and over the pipeline's steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct PipelineStage {
     /// Position of the stage, from 0.
     pub stage: u64,
     /// Devices that run the stage.
     pub devices: Vec<String>,
-    /// Programs that the stage runs, without those that take less than 2 % of the device's time.
+    /// Programs that the stage runs, except programs that take less than 2 % of the device's time.
     pub programs: Vec<String>,
-    /// Runs of these programs, or ticks of the loop with useful work, per step per device.
+    /// Runs of the stage's programs, or ticks of the loop with useful work, per step per device.
     pub runs_per_step: f64,
     /// Time during which a device of the stage does useful work.
     pub work_us: f64,
@@ -72,6 +72,7 @@ pub struct PipelineStage {
     pub fill_us: f64,
     /// Part of the bubble after the last work of the stage.
     pub drain_us: f64,
-    /// Part of the bubble in exposed sends, receives and collective-permutes: waiting for other stages, and the transfers.
+    /// Part of the bubble that the stage spends in exposed sends, receives and collective-permutes. This part includes
+    /// the time of waiting for other stages.
     pub communication_us: f64,
 }

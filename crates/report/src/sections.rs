@@ -13,16 +13,16 @@ use super::{DeviceArrivals, DevicePlace, DeviceSteps, HostStats};
 pub struct StepTiming {
     /// Number of steps found, including partial and warm-up steps, or the number that the user gave. 0 if unknown.
     pub num_steps: u64,
-    /// Length of the window: the mean over the devices that it covers. If the window consists of steps, it is the sum of their
-    /// lengths.
+    /// Length of the window, as a mean over the devices in the window. If the window consists of steps, this is the sum
+    /// of the steps' lengths.
     pub total_time_us: f64,
-    /// Mean duration of the counted steps. It is the mean of `steps[].duration_us`, or `total_time_us / num_steps` if the user
-    /// gives the number of steps. Absent if steps are unknown.
+    /// Mean duration of the counted steps. The value is the mean of `steps[].duration_us`, or `total_time_us /
+    /// num_steps` if the user gives the number of steps. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_step_time_us: Option<f64>,
     /// Number of ops that start in the window, on all devices.
     pub total_kernels: u64,
-    /// Number of ops that start in a step: the mean over devices and counted steps. Absent if steps are unknown.
+    /// Number of ops that start in a step, as a mean over devices and counted steps. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels_per_step: Option<f64>,
     /// Source of the steps: `user`, `forward_passes`, `step_num`, `steps_line`, `pipeline`, `module_runs`, `host_spans`,
@@ -31,7 +31,7 @@ pub struct StepTiming {
     /// Number of counted steps. The statistics cover these steps. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps_counted: Option<u64>,
-    /// Median step time. For an even number of steps, the mean of the middle two. Added in 1.1.0.
+    /// Median step time. For an even number of steps, this is the mean of the middle two. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_time_us: Option<f64>,
     /// 95th percentile of the step time by nearest rank, so it is always the time of an actual step. Added in 1.1.0.
@@ -43,20 +43,22 @@ pub struct StepTiming {
     /// Longest counted step. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_step_time_us: Option<f64>,
-    /// Sample standard deviation of the step time (n - 1). Absent for fewer than two counted steps. Added in 1.1.0.
+    /// Sample standard deviation of the step time (n - 1). Absent if there are fewer than two counted steps. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_step_time_us: Option<f64>,
-    /// Events that mark the steps, in words (`train annotations`, `runs of jit_f`, `calls of train_step`). Added in 1.1.0.
+    /// Events that mark the steps, in words (`train annotations`, `runs of jit_f`, `calls of train_step`). Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_marker: Option<String>,
-    /// Relation between the devices' steps: `together`, `independent` (each device runs its own steps, at the same time) or
-    /// `one_after_another` (each step runs on one device). See [Steps](#steps). Absent for one device, if steps are unknown, or
-    /// if the user gives the number of steps. Added in 1.1.0.
+    /// Relation between the devices' steps: `together`, `independent` (each device runs its own steps, at the same
+    /// time) or `one_after_another` (each step runs on one device). See [Steps](#steps). Absent if there is only one
+    /// device, if steps are unknown, or if the user gives the number of steps. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices_in_step: Option<String>,
-    /// Time from the earliest to the latest start of the same step on the devices, median over steps. If devices run one after
-    /// another, it compares the i-th steps of all devices. Absent if `devices_in_step` is absent, or if no step runs on several
-    /// devices. Added in 1.1.0.
+    /// Time from the earliest to the latest start of the same step on the devices, as a median over steps. If devices
+    /// run one after another, the value compares the i-th steps of all devices. Absent if `devices_in_step` is absent,
+    /// or if no step runs on several devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_start_skew_us: Option<f64>,
     /// Time during which a device runs at least one op of a step: the mean of `steps[].device_work_us` over the counted
@@ -76,17 +78,18 @@ pub struct StepTiming {
     /// from the host. See [Steps](#steps). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_tied_by: Option<String>,
-    /// Time on the host from the start of one annotation to the start of the next, mean over the counted steps that have a
-    /// successor. `avg_step_time_us` is the step time on the device. Added in 1.1.0.
+    /// Mean time on the host from the start of one annotation to the start of the next, over the counted steps that
+    /// have a successor. `avg_step_time_us` is the step time on the device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_step_time_us: Option<f64>,
-    /// Time by which devices lag behind the host: median of `steps[].lag_us` over the counted steps. Added in 1.1.0.
+    /// Time by which devices lag behind the host, as the median of `steps[].lag_us` over the counted steps. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_lag_us: Option<f64>,
 }
 
 impl StepTiming {
-    /// Returns the name of the annotations that mark the steps. `None` if other events mark them.
+    /// Returns the name of the annotations that mark the steps. `None` if other events mark the steps.
     pub fn annotation(&self) -> Option<&str> {
         let is_annotated = matches!(self.step_count_source.as_str(), "step_num" | "forward_passes");
         let marker = self.step_marker.as_deref().filter(|_| is_annotated)?;
@@ -97,9 +100,9 @@ impl StepTiming {
 /// Work per second. A number is absent if one of its inputs is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Throughput {
-    /// Samples per second times the sequence length, so padding tokens are included.
-    /// `samples_per_sec * model_config.seq_length`. Absent if a step would have more than 2^53 samples or tokens,
-    /// because such a number must be a typo.
+    /// Samples per second times the sequence length, so padding tokens are included. `samples_per_sec *
+    /// model_config.seq_length`. Absent if a step would have more than 2^53 samples or tokens, because such a number
+    /// must come from a typing error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
     /// Batch size times steps per second. `model_config.batch_size * steps_per_sec`. The batch covers all devices. Absent if
@@ -107,7 +110,7 @@ pub struct Throughput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec: Option<f64>,
     /// Steps per second: the inverse of the mean step time. `1e6 / step_timing.avg_step_time_us`. If the devices do not
-    /// run their steps together, it is the rate of one device. Absent if the step time is unknown.
+    /// run their steps together, this is the rate of one device. Absent if the step time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps_per_sec: Option<f64>,
     /// Mean step time in milliseconds: `step_timing.avg_step_time_us / 1000`.
@@ -143,7 +146,7 @@ pub struct ComputeUtilization {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
     /// Mean number of concurrent ops: the sum of op durations divided by the busy time, over all devices. The mean is 1
-    /// if ops never overlap. Nested ops of a TPU (`while`) increase it too. Added in 1.1.0.
+    /// if ops never overlap. Nested ops of a TPU (`while`) increase the mean, too. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_concurrent_kernels: Option<f64>,
 }
@@ -160,11 +163,11 @@ pub struct Kernels {
 /// All device ops with one name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Kernel {
-    /// Name as in the trace. The list contains the 20 names with the most self time. Names with the same self time are in
-    /// alphabetical order. All ops with one name form one entry, regardless of their module.
+    /// Name as in the trace. `top_kernels` contains the 20 names with the most self time. Names with the same self time
+    /// are in alphabetical order. All ops with one name form one entry, regardless of their module.
     pub name: String,
-    /// Category, see [kernel categories](#kernel-categories). If ops with one name have different categories, the category with
-    /// the most self time.
+    /// Category, see [kernel categories](#kernel-categories). If ops with one name have different categories, this is
+    /// the category with the most self time.
     pub category: String,
     /// Sum of self times. XProf's GPU tables sum durations. The sums differ if kernels of one stream overlap.
     pub total_us: f64,
@@ -181,7 +184,8 @@ pub struct Kernel {
     /// Share of the self time of all ops. Absent if no op has a duration. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// Framework path of the first occurrence that has one. Source: the `tf_op` stat, or `name` on GPUs. Added in 1.1.0.
+    /// Framework path of the first occurrence that has a path. Source: the `tf_op` stat, or `name` on GPUs. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
 }
@@ -191,7 +195,7 @@ pub struct Kernel {
 pub struct KernelCategory {
     /// Sum of self times of the category's ops.
     pub time_us: f64,
-    /// Copy of `time_us` under the name that the comparison of version 1.0.0 reads.
+    /// Copy of `time_us` under the name that the comparison tool of version 1.0.0 reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_time_us: Option<f64>,
     /// Number of occurrences on all devices.
@@ -244,8 +248,8 @@ pub struct Transfer {
     pub total_bytes: Option<u64>,
     /// Number of copies with a known size.
     pub sized_count: u64,
-    /// Bytes divided by the summed durations, over the copies with a known size. In 1e9 bytes per second. Latency dominates small
-    /// copies.
+    /// Bytes divided by the summed durations, over the copies with a known size. The unit is 1e9 bytes per second.
+    /// Latency dominates small copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_gb_per_sec: Option<f64>,
 }
@@ -255,37 +259,37 @@ pub struct Transfer {
 pub struct MultiDevice {
     /// Number of devices that ran ops.
     pub num_devices: u64,
-    /// Statistics of each device, in the order of hosts and ordinals.
+    /// Statistics of each device, sorted by host and by the device's number.
     pub device_stats: Vec<DeviceStats>,
-    /// Statistics of each host with a device that ran ops, in the order of the devices. Added in 1.1.0.
+    /// Statistics of each host with a device that ran ops, in the order of `device_stats`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostStats>,
-    /// Devices of the same kind that the profile lists but that ran no op, in file order. Added in 1.1.0.
+    /// Devices of the same kind that are in the profile but ran no op, in file order. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unused_devices: Vec<String>,
-    /// Mean of the devices' `utilization_percent`, weighted by the length of their windows. Equal to
+    /// Mean `utilization_percent` of the devices, weighted by the length of each device's window. Equal to
     /// `compute_utilization.compute_util_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_utilization_percent: Option<f64>,
-    /// Sample standard deviation of `utilization_percent`. Absent for one device.
+    /// Sample standard deviation of `utilization_percent`. Absent if there is only one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization_stddev: Option<f64>,
-    /// Difference between the largest and the smallest `utilization_percent`. Absent for one device.
+    /// Difference between the largest and the smallest `utilization_percent`. Absent if there is only one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization_range: Option<f64>,
-    /// Sample standard deviation of `kernel_count`. Absent for one device.
+    /// Sample standard deviation of `kernel_count`. Absent if there is only one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_count_stddev: Option<f64>,
-    /// Share of the busiest device's work that perfect balance would save.
-    /// `100 * (1 - mean busy time / largest busy time)`. Absent for one device. In a capture that was cut, the share
-    /// covers only the time that the windows of all devices have in common, from the latest start to the earliest end.
-    /// This number, `utilization_stddev`, `utilization_range` and `kernel_count_stddev` exclude devices without a
-    /// counted step. Added in 1.1.0.
+    /// Share of the busiest device's work that perfect balance would save. `100 * (1 - mean busy time / largest busy
+    /// time)`. Absent if there is only one device. In a capture that was cut, the share covers only the time that the
+    /// windows of all devices have in common, from the latest start to the earliest end. Devices without a counted step
+    /// are excluded from this number and from `utilization_stddev`, `utilization_range` and `kernel_count_stddev`.
+    /// Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_imbalance_percent: Option<f64>,
-    /// Time from the earliest to the latest start of the devices' first ops in the capture. Absent for one device. With several
-    /// hosts, it is only as accurate as their clocks, or as the measured difference between them ([Clocks](#clocks)). Added in
-    /// 1.1.0.
+    /// Time from the earliest to the latest start of the devices' first ops in the capture. Absent if there is only one
+    /// device. With several hosts, the time is only as accurate as the hosts' clocks, or as the measured difference
+    /// between these clocks ([Clocks](#clocks)). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_skew_us: Option<f64>,
 }
@@ -293,7 +297,7 @@ pub struct MultiDevice {
 /// One device that ran ops, over its active span (first op's start to last op's end).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceStats {
-    /// Name of the plane (`/device:TPU:0`), after the host if the run has several.
+    /// Name of the plane (`/device:TPU:0`), preceded by the host's name if the run has several hosts.
     pub device_name: String,
     /// Number in the device's name.
     pub device_id: u64,
@@ -312,7 +316,7 @@ pub struct DeviceStats {
     /// Mean number of concurrent ops while the device is busy. `total_kernel_time_us / actual_busy_time_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallelism: Option<f64>,
-    /// Model of the device. Absent if the profile does not name it. Added in 1.1.0.
+    /// Model of the device. Absent if the profile does not name the model. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_type: Option<String>,
     /// Host of the device. Absent if the run has only one host. Added in 1.1.0.
@@ -321,7 +325,7 @@ pub struct DeviceStats {
     /// Idle gaps of this device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Gaps>,
-    /// Place of the device in the machine. Absent if the profile does not record it. Added in 1.1.0.
+    /// Place of the device in the machine. Absent if the profile does not record the place. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<DevicePlace>,
     /// Counted steps of the device, and its work in them. Absent if no part of the device's time is counted. Added in 1.1.0.
@@ -359,8 +363,8 @@ pub struct Gaps {
     pub gaps_over_1000us: u64,
 }
 
-/// Idle gaps of all devices that ran ops, taken together. Counts and times are sums over devices; the share is relative
-/// to the sum of their windows.
+/// Idle gaps of all devices that ran ops. Counts and times are sums over devices. The share is a share of the devices'
+/// summed windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct TimelineAnalysis {
     /// Sums over the devices.
@@ -374,15 +378,15 @@ pub struct TimelineAnalysis {
 /// One idle gap. Added in 1.1.0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Gap {
-    /// Device of the gap. The list contains the 20 longest gaps, longest first.
+    /// Device of the gap. `longest_gaps` contains the 20 longest gaps, longest first.
     pub device_name: String,
     /// Start of the gap, from the start of the capture.
     pub start_us: f64,
     /// Length of the gap.
     pub duration_us: f64,
-    /// Name of the op that ended before the gap. If several ops ended at the same time, the innermost.
+    /// Name of the op that ended before the gap. If several ops ended at the same time, this is the innermost op.
     pub after: String,
-    /// Name of the op that started after the gap. If several ops started at the same time, the outermost.
+    /// Name of the op that started after the gap. If several ops started at the same time, this is the outermost op.
     pub before: String,
 }
 
@@ -391,10 +395,10 @@ pub struct Gap {
 pub struct Compilation {
     /// Length of the union of the host's compile spans over all threads.
     pub compilation_time_us: f64,
-    /// Number of distinct modules that ran on devices. It is the number of distinct names on `XLA Modules` lines,
-    /// because these names contain the program's fingerprint. If there are no such lines, it is the number of distinct
-    /// pairs of module and program in the ops. Absent if ops name their module but not its program, as in the trace
-    /// JSON of a CPU or GPU. Such a trace does not distinguish programs with the same name.
+    /// Number of distinct modules that ran on devices. The value is the number of distinct names on `XLA Modules`
+    /// lines, because these names contain the program's fingerprint. If there are no such lines, the value is the
+    /// number of distinct pairs of module and program in the ops. Absent if ops name their module but not its program,
+    /// as in the trace JSON of a CPU or GPU. Such a trace does not distinguish programs with the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_xla_modules: Option<u64>,
     /// Number of compile spans that are not inside another compile span.
@@ -403,7 +407,7 @@ pub struct Compilation {
     pub compilation_percent: f64,
 }
 
-/// Input pipeline on the host. Times are unions of its spans.
+/// Input pipeline on the host. Times are unions of the pipeline's spans.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct IoOperations {
     /// Number of spans that start in the window and are not inside another span of the input pipeline.
@@ -415,7 +419,7 @@ pub struct IoOperations {
     pub io_percent: f64,
 }
 
-/// One step. Times are means over the devices that ran it. Added in 1.1.0.
+/// One step. Times are means over the devices that ran the step. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Step {
     /// Index of the step in chronological order, from 0.
@@ -430,12 +434,12 @@ pub struct Step {
     pub duration_us: f64,
     /// Time during which at least one op runs inside the step (union over all ops).
     pub busy_us: f64,
-    /// Time during which at least one compute op runs. Each instant belongs to one part only; compute has priority.
+    /// Time during which at least one compute op runs. Each instant belongs to only one part, and compute has priority.
     pub compute_us: f64,
-    /// Exposed communication: time during which communication runs, but no compute op.
+    /// Exposed communication: time during which communication runs but no compute op runs.
     pub communication_us: f64,
-    /// Exposed copies and fills: time during which copies or fills run, but neither compute nor communication. XProf treats
-    /// JAX's `Memcpy*` as compute.
+    /// Exposed copies and fills: time during which copies or fills run but neither compute nor communication runs.
+    /// XProf treats JAX's `Memcpy*` as compute.
     pub transfer_us: f64,
     /// Time during which the device runs nothing. `duration_us - busy_us`.
     pub idle_us: f64,
@@ -446,11 +450,12 @@ pub struct Step {
     /// or if launches are unknown. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_launches: Option<f64>,
-    /// Number of the `num_kernels` that these graphs started. The host launched the other ops one by one.
+    /// Number of ops in `num_kernels` that graphs started. The host launched the other ops one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_kernels: Option<f64>,
-    /// Time during which at least one op of the step runs (union over streams), mean over devices. The time covers the
-    /// ops that the host launched in the step, even if they run later. Equal to `busy_us` if launches are unknown.
+    /// Time during which at least one op of the step runs (union over streams), as a mean over devices. The time covers
+    /// the ops that the host launched in the step, even if they run later. The time equals `busy_us` if launches are
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_us: Option<f64>,
     /// Start of the step's annotation on the host, from the start of the capture. Absent if the host annotates no steps.
@@ -459,22 +464,24 @@ pub struct Step {
     /// Length of the step's annotation on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_duration_us: Option<f64>,
-    /// Time by which the device lags behind the host: from the start of the annotation to the start of the first op launched in
-    /// it, mean over devices. Excludes ops that run early on another stream while previous steps still run (copies). Absent if
-    /// launches are unknown, or if an op would start before its annotation.
+    /// Time by which the device lags behind the host: from the start of the annotation to the start of the first op
+    /// launched in it, as a mean over devices. Excludes ops that run early on another stream while previous steps are
+    /// still running (copies). Absent if launches are unknown, or if an op would start before its annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_us: Option<f64>,
-    /// Mean clock of the devices in the step, relative to their highest clock: the clock's samples, weighted by time. For a TPU
-    /// that records throttling instead, 100 % minus the share of throttling. Absent if the capture has no such samples. Added
-    /// in 1.1.0.
+    /// Mean clock frequency of the devices in the step, as a share of their highest frequency. Samples are weighted by
+    /// time. For a TPU that records throttling instead, this is 100 % minus the share of throttling. Absent if the
+    /// capture has no such samples. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_percent: Option<f64>,
-    /// True if the start or end of the capture cuts the step, or if its end is unknown; see [Steps](#steps).
+    /// True if the start or end of the capture cuts the step, or if the end of the step is unknown; see
+    /// [Steps](#steps).
     pub partial: bool,
     /// True if the host compiles during more than 10 % of the step; see [Steps](#steps).
     #[serde(default)]
     pub compiles: bool,
-    /// True if the step compiles, or if it is one of the first steps that take longer than most; see [Steps](#steps).
+    /// True if the host compiles during the step (`compiles`), or if the step is one of the first steps that take
+    /// longer than most; see [Steps](#steps).
     pub warm_up: bool,
     /// True if the statistics include the step. Such a step is neither partial nor warm-up, unless there are no other steps.
     pub counted: bool,
@@ -488,11 +495,11 @@ pub struct Step {
     /// Number of tokens that the pass computes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Number of prompt tokens among `tokens`.
+    /// Number of prompt tokens in `tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill_tokens: Option<u64>,
-    /// Number of the `tokens` that belong to decoding requests. If the name of the pass does not contain the number, one token
-    /// is assumed for each decoding request, so speculative tokens are excluded.
+    /// Number of tokens in `tokens` that belong to decoding requests. If the name of the pass does not contain the
+    /// number, one token is assumed for each decoding request, so speculative tokens are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decode_tokens: Option<u64>,
 }

@@ -18,8 +18,8 @@ pub struct Serving {
     /// Prompt tokens per second, over the time of all counted passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefill_tokens_per_sec: Option<f64>,
-    /// Median time between the ends of consecutive passes that decode: the time after which a request gets its next
-    /// token. The time includes the passes in between that only prefill.
+    /// Median time between the ends of consecutive passes that decode. After this time, a request gets its next token.
+    /// The time includes the passes in between that only prefill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_token_interval_us: Option<f64>,
     /// 95th percentile of the times between the ends of consecutive passes that decode.
@@ -29,7 +29,7 @@ pub struct Serving {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_token_interval_us: Option<f64>,
     /// Share of the token intervals that is due to prompts. A token interval is the time between the ends of two
-    /// consecutive passes that decode. The share is the sum by which intervals with a `prefill` or `mixed` pass exceed
+    /// consecutive passes that decode. The share is the total excess of intervals with a `prefill` or `mixed` pass over
     /// the median of the other intervals, divided by the sum of all intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_delay_percent: Option<f64>,
@@ -49,7 +49,7 @@ pub struct PhaseStats {
     pub passes: u64,
     /// Time of all passes.
     pub total_time_us: f64,
-    /// Share of this phase in the time of all counted passes.
+    /// Time of this phase as a share of the time of all counted passes.
     pub time_percent: f64,
     /// Mean time of a pass.
     pub avg_time_us: f64,
@@ -59,7 +59,7 @@ pub struct PhaseStats {
     pub p95_time_us: f64,
     /// Time of the longest pass.
     pub max_time_us: f64,
-    /// Share of the time during which the devices are idle, mean over devices.
+    /// Share of the passes' time during which the devices are idle, as a mean over devices.
     pub idle_percent: f64,
     /// Mean number of requests per pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,9 +76,10 @@ pub struct PhaseStats {
     /// Tokens per second of this phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
-    /// Median gap between consecutive passes of this phase: the time on a device from the end of the ops before the boundary of
-    /// the two passes to the start of the next op. It is 0 if the device runs an op at the boundary. The numbers of gaps
-    /// cover each device and each two consecutive counted passes of this phase. Absent if there are none.
+    /// Median gap between consecutive passes of this phase. A gap is the time on a device from the end of the ops
+    /// before the boundary of the two passes to the start of the next op. The gap is 0 if the device runs an op at the
+    /// boundary. The gap statistics cover every device and every pair of consecutive counted passes of this phase.
+    /// Absent if there are no such pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_gap_us: Option<f64>,
     /// 95th percentile of the gaps between consecutive passes of this phase.
@@ -87,24 +88,24 @@ pub struct PhaseStats {
     /// Longest gap between consecutive passes of this phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_gap_us: Option<f64>,
-    /// Share of the gaps between consecutive passes in the time of this phase's counted passes, over all devices.
+    /// Gaps between consecutive passes, as a share of the time of this phase's counted passes, over all devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_percent: Option<f64>,
-    /// Cause of most of the time in these gaps: an idle part of a step ([step_breakdown](#step_breakdown)), such as
+    /// Cause of most of the gaps' time: an idle part of a step ([step_breakdown](#step_breakdown)), such as
     /// `host_bound`. Absent if there are no gaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_cause: Option<String>,
-    /// Share of this cause in the time of the gaps.
+    /// Share of the gaps' time that has this cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_cause_percent: Option<f64>,
-    /// Mean number of graphs (CUDA, HIP) that the host launches per pass and device. 0 means that it launches every op
-    /// one by one. Absent if launches are unknown, and on devices that run whole programs (TPU).
+    /// Mean number of graphs (CUDA, HIP) that the host launches per pass and device. 0 means that the host launches
+    /// every op one by one. Absent if launches are unknown, and on devices that run whole programs (TPU).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_launches: Option<f64>,
-    /// Mean number of ops per pass and device that graphs start.
+    /// Mean number of ops that graphs start, per pass and device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph_kernels: Option<f64>,
-    /// Mean number of ops per pass and device that the host launches one by one: kernels, copies and fills.
+    /// Mean number of ops (kernels, copies and fills) that the host launches one by one, per pass and device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_kernels: Option<f64>,
 }
@@ -116,7 +117,7 @@ pub struct SteadyState {
     pub first_step: u64,
     /// Index of the last step.
     pub last_step: u64,
-    /// Time from the start of the first step to the end of the last one.
+    /// Time from the start of the first step to the end of the last step.
     pub duration_us: f64,
     /// Mean number of requests in the passes that decode.
     pub avg_requests: f64,

@@ -4,27 +4,29 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Time of a step by activity: means over devices and counted steps. Added in 1.1.0.
+/// Time of a step by activity, as means over devices and counted steps. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdown {
     /// Window that the parts cover: `steps`, or `window.kind` if no step is counted.
     pub window: String,
-    /// Number of steps in the means. Absent if steps are unknown.
+    /// Number of steps over which the means are taken. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps: Option<u64>,
-    /// Length of the step (or window): the sum of the parts. With steps, it equals `step_timing.avg_step_time_us`.
+    /// Length of the step (or window): the sum of the parts. If the window consists of steps, the length equals
+    /// `step_timing.avg_step_time_us`.
     pub duration_us: f64,
     /// Parts of the step (or window).
     pub parts: StepParts,
-    /// Share of the communication in flight that overlaps with computation. `100 * overlapped / in flight`, both summed like
-    /// the parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On a TPU, it is
-    /// also in flight from the `-start` op to the end of the `-done` op. These times come from the `Async XLA Ops` line if the
-    /// chip has that line (only in an xplane, and often for only one chip). If not, they come from the `-start` op that the
-    /// `-done` op names. Communication is *overlapped* while an op also computes; the rest is `parts.communication_us`. Absent
-    /// without communication. Holistic Trace Analysis defines `comp_comm_overlap` in the same way, with two differences. Its
-    /// window is the whole capture, as for `communication.hidden_percent` with `--window all`. It treats every kernel as
-    /// computation, except collectives, `Memcpy` and `Memset`. This includes kernels that copy or change a layout, which
-    /// crossprof treats as data movement. So its figure is slightly higher: 14.95 and 19.93 % for two PyTorch ranks whose
+    /// Share of the communication in flight that overlaps with computation. `100 * overlapped / in flight`, both summed
+    /// like the parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On
+    /// a TPU, communication is also in flight from the `-start` op to the end of the `-done` op. These times come from
+    /// the `Async XLA Ops` line if the chip has that line (only in an xplane, and often for only one chip). Otherwise,
+    /// they come from the `-start` op that the `-done` op names. Communication is *overlapped* while an op also
+    /// computes. Communication in flight that is not overlapped is `parts.communication_us`. Absent without
+    /// communication. Holistic Trace Analysis defines `comp_comm_overlap` in the same way, with two differences. First,
+    /// its window is the whole capture, as for `communication.hidden_percent` with `--window all`. Second, it treats
+    /// every kernel except collectives, `Memcpy` and `Memset` as computation, even kernels that copy or change a
+    /// layout. Its figure is therefore slightly higher: 14.95 and 19.93 % for two PyTorch ranks whose
     /// `communication.hidden_percent` is 14.57 and 19.34 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication_overlap_percent: Option<f64>,
@@ -43,11 +45,11 @@ pub struct StepBreakdown {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
     /// Share of the window during which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting
-    /// for the host is not work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and
-    /// receives, `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event
-    /// times ([Clocks](#clocks)). crossprof calls this span the active span. With `--window active`, the number equals
-    /// the percentage that XProf prints. `compute_utilization` contains crossprof's own busy share. SparseCores are
-    /// excluded.
+    /// for the host is not work. The chip works during the union of `XLA Ops` over all chips, except infeed, outfeed,
+    /// host sends and receives, `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA
+    /// Modules` by event times ([Clocks](#clocks)). crossprof calls this span the active span. With `--window active`,
+    /// the number equals the percentage that XProf prints. `compute_utilization` contains crossprof's own busy share.
+    /// SparseCores are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle_percent: Option<f64>,
     /// Idle share of the window, as XProf defines `device_idle_time_percent`. `100 * (1 - union of the ops / window)`. TPU only.
@@ -78,53 +80,53 @@ pub struct StepParts {
     pub compute_us: f64,
     /// Exposed communication: time during which communication runs without computation.
     pub communication_us: f64,
-    /// Exposed copies from the host.
+    /// Time of exposed copies from the host.
     pub h2d_us: f64,
-    /// Exposed copies to the host.
+    /// Time of exposed copies to the host.
     pub d2h_us: f64,
-    /// Exposed copies from one device to another.
+    /// Time of exposed copies from one device to another.
     pub p2p_us: f64,
-    /// Exposed copies within the device.
+    /// Time of exposed copies within the device.
     pub d2d_us: f64,
-    /// Exposed infeed and outfeed. TPU only.
+    /// Time of exposed infeed and outfeed. TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infeed_outfeed_us: Option<f64>,
-    /// Exposed fills, layout changes and copies with unknown direction.
+    /// Time of exposed fills, layout changes and copies with unknown direction.
     pub data_movement_us: f64,
-    /// Idle because the program waits for other chips or for its inputs. TPU only.
+    /// Idle time in which the program waits for other chips or for its inputs. TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier_us: Option<f64>,
-    /// Idle before a late launch while the host compiled. Absent if the trace has no host thread.
+    /// Idle time before a late launch while the host compiled. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile_us: Option<f64>,
-    /// Idle before a late launch while the host was in the input pipeline. Absent if the trace has no host thread.
+    /// Idle time before a late launch while the host was in the input pipeline. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bound_us: Option<f64>,
-    /// Idle because of a late launch that neither compilation nor input caused. If the op starts more than 1 ms after its call
-    /// has ended, only the time until the end of the call is included. Absent if the trace has no launches (CPU backend, no
-    /// host events, no ids); the time is then in `other_idle_us`.
+    /// Idle time because of a late launch that neither compilation nor input caused. If the op starts more than 1 ms
+    /// after its call has ended, only the time until the end of the call is included. Absent if the trace has no
+    /// launches (CPU backend, no host events, no ids). The time is then in `other_idle_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bound_us: Option<f64>,
-    /// Idle for at most 10 us although the next op had been launched. Absent if the trace has no launches; the time is then in
-    /// `other_idle_us`.
+    /// Idle time in gaps of at most 10 us before an op that had already been launched. Absent if the trace has no
+    /// launches. The time is then in `other_idle_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_wait_us: Option<f64>,
-    /// Idle for any other reason.
+    /// Idle time for any other reason.
     pub other_idle_us: f64,
 }
 
-/// Time of host threads that have one role.
+/// Time of the host threads with one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRoleTime {
-    /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. The role is derived from
-    /// the name of the event (`facts/host_spans.csv`) or, if that name is unknown, from the name of the thread
-    /// (`facts/host_threads.csv`). A Python frame is `python`. If events on a thread are nested, the first of these roles
-    /// applies: `compile`, `input`, `wait`, `transfer`, `launch`, `python`. `wait` means waiting for a device, a lock or
-    /// another thread. Ops of a CPU backend are not host work.
+    /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. The role is derived
+    /// from the name of the event (`facts/host_spans.csv`) or, if that name is unknown, from the name of the thread
+    /// (`facts/host_threads.csv`). Python frames have the role `python`. If events on a thread are nested, the first of
+    /// these roles applies: `compile`, `input`, `wait`, `transfer`, `launch`, `python`. `wait` means waiting for a
+    /// device, a lock or another thread. Ops of a CPU backend are not host work.
     pub role: String,
-    /// Time during which at least one thread of a host has this role, summed over hosts. Threads run concurrently, so the roles
-    /// do not add up. The capture contains host spans only if the profiler's host tracer was on. XProf considers only
-    /// TensorFlow ops, so it reports JAX hosts as 100 % idle.
+    /// Time during which at least one thread of a host has this role, summed over hosts. Threads run concurrently, so
+    /// the times of all roles may add up to more than the window. The capture contains host spans only if the
+    /// profiler's host tracer was on. XProf considers only TensorFlow ops, so it reports JAX hosts as 100 % idle.
     pub time_us: f64,
     /// Time in this role as a share of the window. The window is summed over hosts.
     pub percent: f64,
@@ -135,12 +137,12 @@ pub struct HostRoleTime {
 pub struct HostMeanwhile {
     /// The 20 ranges and user functions with the most time.
     pub ranges: Vec<HostRangeTime>,
-    /// Idle time during which no Python thread is in any range. Like the times of the ranges, it is a mean over devices and
-    /// counted steps.
+    /// Idle time during which no Python thread is in any range. Like the times of the ranges, this time is a mean over
+    /// devices and counted steps.
     pub outside_us: f64,
     /// The 20 spans and frames with the most time while no Python thread is in a range, or while a Python thread is in
-    /// a range that waits. Includes all spans on the Python threads that feed devices. Excludes waiting spans on other
-    /// threads and inside a waiting range.
+    /// a range that waits. Includes all spans on the Python threads that feed devices. Excludes spans that wait, if
+    /// they are on other threads or inside a range that waits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<HostRangeTime>,
     /// Part of `outside_us` during which no thread of the host is in any event.
@@ -157,8 +159,8 @@ pub struct HostRangeTime {
     /// Idle time of a device during which a Python thread of its host is in this range, but in no range nested in it.
     /// Threads run concurrently, so the times of the ranges may add up to more than the idle time.
     pub time_us: f64,
-    /// Thread that is in the range. If several threads are in it, the first. Names of pool threads are given without their
-    /// number.
+    /// Thread that is in the range. If several threads are in the range, this is the first of them. The name of a pool
+    /// thread is shown without its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
     /// True if the thread waits in the range for a device, a lock or another thread.
@@ -171,7 +173,8 @@ pub struct HostRangeTime {
     /// with the most time, if the Python tracer recorded calls inside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<HostCall>,
-    /// Functions that another thread runs during the range. Present if the last of `calls` waits for a lock or another thread.
+    /// User functions that another thread runs during the range. Present if the last of `calls` waits for a lock or
+    /// another thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_thread: Option<HostOtherThread>,
 }
@@ -181,34 +184,34 @@ pub struct HostRangeTime {
 pub struct HostCall {
     /// Name of the function.
     pub name: String,
-    /// File and line of the function, like `npyio.py:681`. Absent if it is not written in Python.
+    /// File and line of the function, like `npyio.py:681`. Absent if the function is not written in Python.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// Share of the range's time during which the thread is in this call.
     pub percent: f64,
-    /// Number of calls in the range's time, over all counted steps.
+    /// Number of calls inside the range, over all counted steps.
     pub count: u64,
 }
 
 /// The thread whose user functions overlap most with a range in which another thread waits for a lock. This thread may
-/// hold the lock. The capture does not record which thread holds it.
+/// hold the lock. The capture does not record which thread holds the lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostOtherThread {
-    /// Name of the thread. Absent if it has none.
+    /// Name of the thread. Absent if the thread has no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// User functions of the thread, outermost first, and the last call inside them. Each takes at least half of the range's
-    /// time.
+    /// User functions of the thread, outermost first, and the last call inside them. Each call takes at least half of
+    /// the range's time.
     pub calls: Vec<HostCall>,
 }
 
-/// Step breakdown of one device: means over its counted steps.
+/// Step breakdown of one device, with means over its counted steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownDevice {
     /// Name of a device that ran ops, as in `multi_device.device_stats`. Comparing the parts of the devices shows a
     /// straggler.
     pub device_name: String,
-    /// Number of steps in the device's means. 1 if the window does not consist of steps.
+    /// Number of steps over which the device's means are taken. 1 if the window does not consist of steps.
     pub num_steps: u64,
     /// Length of a step on the device: the sum of its parts.
     pub duration_us: f64,
@@ -216,16 +219,16 @@ pub struct StepBreakdownDevice {
     pub parts: StepParts,
 }
 
-/// Breakdown of one step: means over its devices.
+/// Breakdown of one step, with means over its devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownStep {
-    /// Index in `steps`. The list is empty for captures with more than 1000 steps.
+    /// Index in `steps`. `steps` is empty for captures with more than 1000 steps.
     pub index: u64,
     /// Parts of the step.
     pub parts: StepParts,
-    /// User range or function that the hosts are in during most of the step's idle time. If there is none, it is the host
-    /// thread's span that takes most of that time (`host_meanwhile.behind`). Present only for steps whose idle time exceeds the
-    /// mean by 5 % of a step, and only for the 20 longest of these steps.
+    /// User range or function that the hosts are in during most of the step's idle time. If the hosts are in no range,
+    /// this is the host thread's span that takes most of the idle time (`host_meanwhile.behind`). Present only for
+    /// steps whose idle time exceeds the mean by 5 % of a step, and only for the 20 longest of these steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
     /// Thread that is in `host_range`.
@@ -252,7 +255,8 @@ pub const STEP_PARTS: [(&str, &str); 14] = [
 ];
 
 impl StepParts {
-    /// Returns the parts in the order of [`STEP_PARTS`], in microseconds. `None` for a part that the profile cannot have.
+    /// Returns the parts in the order of [`STEP_PARTS`], in microseconds. `None` for a part that this profile cannot
+    /// contain.
     pub fn values_us(&self) -> [Option<f64>; STEP_PARTS.len()] {
         [
             Some(self.compute_us),

@@ -4,12 +4,12 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Ops and kernels of a step: means over counted steps and devices. Absent if no device ran an op. Added in 1.1.0.
+/// Ops and kernels of a step, with means over counted steps and devices. Absent if no device ran an op. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepOps {
-    /// Number of (step, device) pairs in the window. If the window does not consist of steps, the number of devices.
+    /// Number of (step, device) pairs in the window, or number of devices if the window does not consist of steps.
     pub device_steps: u64,
-    /// Self time of all ops in a step. It may exceed the step time, because ops on several streams overlap.
+    /// Self time of all ops in a step. This time may exceed the step time, because ops on several streams overlap.
     pub op_time_us: f64,
     /// Number of distinct ops that run in a step.
     pub num_ops: u64,
@@ -20,8 +20,8 @@ pub struct StepOps {
     /// The kernels with the most time, at most 200 (GPU).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<StepKernel>,
-    /// Operands of the ops by data type, most bytes first. They show the types that the program computes with and stores its
-    /// weights in. Empty if the trace contains no HLO expressions. Added in 1.1.0.
+    /// Operands of the ops by data type, most bytes first. The operands show the types that the program computes with
+    /// and stores its weights in. Empty if the trace contains no HLO expressions. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_types: Vec<OperandType>,
 }
@@ -31,9 +31,9 @@ pub struct StepOps {
 pub struct OperandType {
     /// Type of the elements, as HLO names it: `bf16`, `f4e2m1fn`.
     pub data_type: String,
-    /// Share of the bytes of all operands. Each operand is counted once for every run of its op, with its full size even if the
-    /// op reads only a part. Operands of loops, calls and tuples are excluded, because they are also operands of the ops
-    /// inside.
+    /// Share of the bytes of all operands. Each operand is counted once for every run of its op, with its full size
+    /// even if the op reads only a part of it. Operands of loops, calls and tuples are excluded, because they are also
+    /// operands of the ops inside these ops.
     pub percent: f64,
 }
 
@@ -51,11 +51,12 @@ pub struct StepFamily {
 /// One op in a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepOp {
-    /// Name of the instruction. If there is none, the name of the kernel. The list contains the 300 ops with the most time.
+    /// Name of the instruction, or of the kernel if there is no instruction. `ops` contains the 300 ops with the most
+    /// time.
     pub name: String,
-    /// Number of ops that this entry combines. It is 1 unless the program has more than 300 ops. In such a program,
-    /// matching ops of repeated layers (the same computation, and the same framework path except for numbers) form one
-    /// entry, named after the op with the most time.
+    /// Number of ops that this entry combines. The number is 1 unless the program has more than 300 ops. In such a
+    /// program, matching ops of repeated layers (the same computation, and the same framework path except for numbers)
+    /// form one entry, named after the op with the most time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub instances: u64,
     /// Family of the op, see [kernel categories](#kernel-categories).
@@ -77,9 +78,9 @@ pub struct StepOp {
     pub fingerprint: Option<String>,
     /// Self time.
     pub self_time_us: f64,
-    /// Variation of the self time from step to step: the sample standard deviation over the first
-    /// 200 counted steps. The time in a step is the mean over the devices that ran the op. An op
-    /// belongs to the step in which it starts. Absent for fewer than two steps.
+    /// Variation of the self time from step to step: the sample standard deviation over the first 200 counted steps.
+    /// The time in a step is the mean over the devices that ran the op. An op belongs to the step in which it starts.
+    /// Absent if there are fewer than two steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_us: Option<f64>,
     /// Time of a communication op during which its device does not compute.
@@ -100,7 +101,8 @@ fn is_one(count: &u64) -> bool {
 /// One kernel in a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepKernel {
-    /// Name of a GPU kernel as in C++, regardless of its op. The list contains the 200 kernels with the most time.
+    /// Demangled name of a GPU kernel. Kernels with the same name form one entry, regardless of their ops. `kernels`
+    /// contains the 200 kernels with the most time.
     pub name: String,
     /// Family of the kernel, see [kernel categories](#kernel-categories).
     pub family: String,

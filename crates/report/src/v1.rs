@@ -36,7 +36,7 @@ pub use super::step_ops::*;
 pub use super::tracing::*;
 pub use super::window::*;
 
-/// `metadata.schema_version` of profiles written by this version.
+/// `metadata.schema_version` of profiles that this version of crossprof writes.
 pub const SCHEMA_VERSION: &str = "1.1.0";
 
 /// `metadata.profiler_version`: the value that readers of version 1.0.0 expect.
@@ -52,14 +52,15 @@ pub struct UnifiedProfile {
     /// Parameters of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_counts: Option<ParameterCounts>,
-    /// Trained and frozen parameters of the training step. Absent if no compiled program shows them. Added in 1.1.0.
+    /// Trained and frozen parameters of the training step. Absent if no compiled program shows which parameters are
+    /// trained. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer_freezing: Option<LayerFreezing>,
     /// Step time and its variation.
     pub step_timing: StepTiming,
     /// Work per second.
     pub throughput: Throughput,
-    /// Forward passes of an inference engine. Absent if the capture contains none. Added in 1.1.0.
+    /// Forward passes of an inference engine. Absent if the capture contains no forward passes. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serving: Option<Serving>,
     /// Busy and idle time of the devices.
@@ -108,7 +109,7 @@ pub struct UnifiedProfile {
     /// Communication between devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication: Option<Communication>,
-    /// Collectives between TPU slices. Absent if the capture contains none. Added in 1.1.0.
+    /// Collectives between TPU slices. Absent if the capture contains no such collective. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megascale: Option<Megascale>,
     /// Pipeline-parallel stages, and their bubbles, in the whole capture. Absent if the devices do not form a pipeline. Added in
@@ -136,19 +137,21 @@ pub struct UnifiedProfile {
     /// Use of device memory. Absent if the file contains no memory data, and in profiles that the web page wrote. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// Calls on the host that started device work. Absent if none was found. Added in 1.1.0.
+    /// Calls on the host that started device work. Absent if no such call was found. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<LaunchSection>,
     /// Activity of the hosts. Present only if the capture contains host events but no device ops. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_activity: Option<HostActivity>,
-    /// Slowdown of the program by tracing. Absent if it was not measured. Added in 1.1.0.
+    /// Slowdown of the program that tracing causes. Absent if the slowdown was not measured. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<Tracing>,
-    /// Devices of unknown kinds. If no device op ran, also the other processes of a Chrome trace. Added in 1.1.0.
+    /// Devices of unknown kinds. If no device op ran, the list also contains the other processes of a Chrome trace.
+    /// Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_devices: Vec<OtherDevice>,
-    /// Hardware counters, power and clocks of the devices. Absent if the capture contains none. Added in 1.1.0.
+    /// Hardware counters, power and clocks of the devices. Absent if the capture contains no hardware counters. Added
+    /// in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<Hardware>,
     /// Problems in the input: lost or inconsistent data. Added in 1.1.0.
@@ -173,48 +176,49 @@ impl UnifiedProfile {
 /// Program, devices, files and start time of the capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
-    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`). If the profile has none,
-    /// the name of its folder (local time of the capturing machine, without zone). Absent if neither contains it. The
-    /// value is never the time of the analysis.
+    /// Start of the capture, in ISO 8601 format. Source: the start time in the profile (UTC, with `Z`). If the profile
+    /// has no start time, the source is the name of its folder (local time of the capturing machine, without zone).
+    /// Absent if neither contains a time. The value is never the time of the analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
     /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. The platform depends only on the planes that ran ops.
     pub platform: String,
     /// Model of the first device that ran ops (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in
     /// PyTorch's JSON, the name in `deviceProperties`), `device_type_string`, or the model that the compute capability
-    /// implies. If the profile names none (as in JAX's JSON traces), it is the device that the user gives with
-    /// `--device` or in a sidecar `crossprof.json` with `"device"`. Without a device from the user, it is the platform.
+    /// implies. If the profile names no device (as in JAX's JSON traces), this is the device that the user gives with
+    /// `--device` or in a sidecar `crossprof.json` with `"device"`. If the user gives no device, this is the platform.
     /// The profile of one host does not name a TPU slice (`TPU v4-8`: a generation and the number of its cores or
-    /// chips). So the user's name replaces the profile's name if both have the same generation.
+    /// chips). Therefore, the user's name replaces the profile's name if both have the same generation.
     pub device_type: String,
     /// Path of the run's main file, as given.
     pub trace_file: String,
-    /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). It is derived from
-    /// marks that the framework leaves in the file; imported profiles keep their value. A library is recognised by its source
-    /// files or by the names of its programs, which `crates/facts/src/frameworks.csv` lists. A source file is recognised in an
-    /// op, in the op's call stack, in a compiled program that ran, and in a Python frame with its path. A program's name is
-    /// recognised if only the library uses the name (PAXml's `_wrapped_step_fn`). PAXml has priority over Flax, because PAXml's
-    /// layers are Flax modules. Names of scopes and classes are not evidence, because users choose them. So a Flax program
-    /// whose capture has neither source files nor such names stays `JAX`.
+    /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). The
+    /// framework is derived from marks that it leaves in the file, but imported profiles keep their value. A library is
+    /// recognised by its source files or by the names of its programs, which `crates/facts/src/frameworks.csv` lists. A
+    /// source file is recognised in an op, in the op's call stack, in a compiled program that ran, and in a Python
+    /// frame with its path. A program's name is recognised if only the library uses the name (PAXml's
+    /// `_wrapped_step_fn`). PAXml has priority over Flax, because PAXml's layers are Flax modules. Names of scopes and
+    /// classes are not evidence, because users choose them. If the capture of a Flax program has neither source files
+    /// nor such names, the framework is reported as `JAX`.
     pub framework: String,
     /// Number of devices that ran at least one op, on all hosts.
     pub num_devices: u64,
     /// Version of the document format, always `1.0.0`.
     pub profiler_version: String,
-    /// Version of this schema. Absent in profiles of the 1.0.0 tools. Added in 1.1.0.
+    /// Version of this schema. Absent in profiles that tools of version 1.0.0 wrote. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<String>,
-    /// Name of the experiment. Only in imported profiles.
+    /// Name of the experiment. Present only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment_name: Option<String>,
-    /// Name of the configuration. Only in imported profiles.
+    /// Name of the configuration. Present only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_name: Option<String>,
-    /// Name of the profile folder. If there is none, the name of the file. JAX names that folder after the time
-    /// (`2026_01_31_12_00_00`), and the capture kit of the Python package names it after time and steps. Page, command line and
-    /// reports then show the name of the log folder instead (`step_1000` for
-    /// `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), followed by the time if several runs have the same name. Added in
-    /// 1.1.0.
+    /// Name of the profile folder, or of the file if there is no such folder. JAX names that folder after the time
+    /// (`2026_01_31_12_00_00`), and the capture kit of the Python package names it after the time and the steps. The
+    /// page, the command line and reports then show the name of the log folder instead (`step_1000` for
+    /// `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), followed by the time if several runs have the same name.
+    /// Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
     /// Number of devices of the platform in the profile, including devices that ran no op. Added in 1.1.0.
@@ -223,7 +227,7 @@ pub struct Metadata {
     /// Number of hosts whose profiles were read. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_hosts: Option<u64>,
-    /// Time from the start of the first to the end of the last event, including host events. Added in 1.1.0.
+    /// Time from the start of the first event to the end of the last event, including host events. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_duration_us: Option<f64>,
     /// Number of events with a duration. Added in 1.1.0.
@@ -247,7 +251,7 @@ pub struct Metadata {
     pub compared: Compared,
 }
 
-/// Dimensions of the model. Traces do not contain them.
+/// Dimensions of the model, which traces do not contain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ModelConfig {
     /// Hidden size: width of the residual stream.
@@ -268,7 +272,7 @@ pub struct ModelConfig {
     /// Number of entries in the vocabulary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
-    /// Hidden size of the feed-forward network. In a mixture of experts, the hidden size of one expert.
+    /// Hidden size of the feed-forward network. In a mixture of experts, this is the hidden size of one expert.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ffn_hidden_dims: Option<u64>,
     /// Number of items in a recommender's catalogue.
@@ -320,7 +324,7 @@ pub struct ModelConfig {
 }
 
 impl ModelConfig {
-    /// Returns this configuration, with the fields that are set in `other` replaced by its values.
+    /// Returns a copy of this configuration in which every field that `other` sets has the value from `other`.
     pub fn overridden_by(&self, other: &ModelConfig) -> ModelConfig {
         ModelConfig {
             model_dims: other.model_dims.or(self.model_dims),
@@ -356,18 +360,18 @@ pub struct ParameterCounts {
     /// trainable and frozen parameters if the user gives both, the computed number, and the number of parameters of the
     /// compiled training step. See [layer_freezing](#layer_freezing). Absent if unknown.
     pub total_params: u64,
-    /// Number of parameters that training changes: the user's number, or else total minus frozen, or else the number in the
-    /// training step if its total is the same.
+    /// Number of parameters that training changes. The value is the user's number, or else the total minus the frozen
+    /// parameters, or else the number in the compiled training step if both totals are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trainable_params: Option<u64>,
-    /// Number of parameters that training does not change: the user's number, or else total minus trainable, or else the number
-    /// in the training step if its total is the same.
+    /// Number of parameters that training does not change. The value is the user's number, or else the total minus the
+    /// trainable parameters, or else the number in the compiled training step if both totals are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
     /// True if `frozen_params` is above 0, or if the training step leaves parameters unchanged.
     pub has_frozen_layers: bool,
-    /// Number of parameters that process one token. It includes only the experts that the token is routed to. Present only for
-    /// computed numbers. Added in 1.1.0.
+    /// Number of parameters that process one token. The number includes only the experts that the token is routed to.
+    /// Present only for computed numbers. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_params: Option<u64>,
     /// `given` (entered by the user), `computed` (from the model configuration) or `program` (from the arguments of the compiled
@@ -381,7 +385,7 @@ pub struct ParameterCounts {
 pub struct NotMeasured {
     /// Path of a headline number that cannot be measured for this run (`throughput.tokens_per_sec`).
     pub field: String,
-    /// Reason for the absence of the number, as a sentence.
+    /// Reason why the number is absent, as a sentence.
     pub reason: String,
     /// Advice for measuring the number, as a sentence or a line of Python.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -391,7 +395,8 @@ pub struct NotMeasured {
 /// A file that the profile was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct SourceFile {
-    /// Path of the file as given. For a file in an archive, the path inside the archive. The main file is first.
+    /// Path of the file as given. For a file in an archive, this is the path inside the archive. The main file is
+    /// first.
     pub path: String,
     /// Size of the file on disk, which may be compressed.
     pub size_bytes: u64,

@@ -15,15 +15,15 @@ pub enum View {
     Overview,
     /// Recommended actions, most important first.
     Findings,
-    /// Breakdown of the time of each step.
+    /// Breakdown of each step's time.
     Steps,
-    /// Every event at its time.
+    /// Every event on a time axis.
     Timeline,
     /// Time by layer of the model, phase of the training step and source line.
     Layers,
     /// Every op with its time and cost.
     Ops,
-    /// Compiled programs as graph and text.
+    /// Compiled programs as graphs and text.
     Graph,
     /// Kernels and their categories.
     Kernels,
@@ -37,13 +37,13 @@ pub enum View {
     Serving,
     /// Stages of the input pipeline, and the time that the devices wait for it.
     Input,
-    /// Memory of the devices by content.
+    /// Memory of the devices, by its content.
     Memory,
     /// Hosts and devices side by side, step by step.
     Devices,
-    /// Questions of the profiling guide with their answers.
+    /// Questions of the profiling guide, with answers for this run.
     Checklist,
-    /// Data that the trace cannot contain, such as the model's dimensions: a form without blocks.
+    /// Form for data that the trace cannot contain, such as the model's dimensions. The view has no page blocks.
     Model,
 }
 
@@ -69,7 +69,7 @@ impl View {
         View::Model,
     ];
 
-    /// Returns the name in URLs. The page's file has the same name.
+    /// Returns the name of the view in URLs and source file names.
     pub fn key(self) -> &'static str {
         match self {
             View::Overview => "overview",
@@ -123,7 +123,8 @@ impl View {
     }
 }
 
-/// Reads the name of a view. A view that this version lacks is absent, so that profiles of newer versions can be read.
+/// Reads the name of a view. A view that this version lacks is read as absent, so that profiles of newer versions can
+/// be read.
 pub(super) fn known<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<View>, D::Error> {
     Ok(Option::<String>::deserialize(reader)?.and_then(|name| View::from_key(&name)))
 }

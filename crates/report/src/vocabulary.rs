@@ -17,14 +17,14 @@ pub enum Platform {
     Cpu,
 }
 
-/// Format that a profile was made from. It determines which data is available.
+/// Format that a profile was made from. The format determines which data is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceFormat {
     /// `*.xplane.pb`: the complete recording of the profiler.
     XPlane,
-    /// Chrome trace JSON: an export that lacks some of the recording.
+    /// Chrome trace JSON: an export that lacks parts of the recording.
     ChromeJson,
-    /// An earlier result. It has no events.
+    /// An earlier result, which has no events.
     UnifiedProfile,
 }
 
@@ -33,8 +33,8 @@ pub enum SourceFormat {
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// The number of steps that the user gave: the window extends from the start of the first to the end of the last
-    /// step found.
+    /// Steps, if the user gave the number of steps. The window extends from the start of the first step to the end of
+    /// the last step that was found.
     GivenSteps,
     /// From the start of each device's first op to the end of its last op.
     #[default]
@@ -108,8 +108,8 @@ impl WindowKind {
 }
 
 impl Metadata {
-    /// Returns the platform. `None` if it is unknown, or if another tool recorded a platform that crossprof does not
-    /// recognise.
+    /// Returns the platform. `None` if the platform is unknown, or if another tool recorded a platform that crossprof
+    /// does not recognise.
     pub fn platform(&self) -> Option<Platform> {
         Platform::named(&self.platform)
     }

@@ -9,10 +9,11 @@ use crate::mesh::Mesh;
 use crate::names::{self, Names};
 use crate::{Unsupported, limits, python};
 
-/// Returns the value of an instruction, given the expressions of its operands. May write further functions.
+/// Function that returns the Python expression of an instruction, given the expressions of its operands. The function
+/// may write further Python functions.
 pub(crate) type Expression = fn(&mut Functions<'_>, &Instruction, &[String]) -> Result<String, Unsupported>;
 
-/// Functions of one script. Each is written once.
+/// Python functions of one script. Each function is written once.
 pub(crate) struct Functions<'m> {
     /// The program.
     pub module: &'m Module,
@@ -20,11 +21,11 @@ pub(crate) struct Functions<'m> {
     pub mesh: Option<Mesh>,
     /// Identifiers of the script.
     pub names: Names,
-    /// Definitions so far, callees first.
+    /// Python text of the functions written so far, callees first.
     pub text: String,
     /// Differences between the script and the program, as sentences for the head comment.
     pub notes: Vec<String>,
-    /// True if a value has a type of 64 bits.
+    /// True if a value has a 64-bit type.
     pub is_wide: bool,
     op: String,
     /// Writes one instruction. This is a field because instructions call functions, and functions consist of instructions.

@@ -28,7 +28,7 @@ pub struct Measured {
     pub peak_flops_per_s: Option<f64>,
     /// Peak of the memory that limits the op, in bytes per second.
     pub peak_bytes_per_s: Option<f64>,
-    /// Time that the op would need at the roofline, divided by its self time: 0 to 1.
+    /// Time that the op would need at the roofline, divided by the op's self time. The value is between 0 and 1.
     pub roofline_efficiency: Option<f64>,
 }
 

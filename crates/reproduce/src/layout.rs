@@ -3,7 +3,7 @@
 use hlo::ArrayShape;
 
 /// Returns the dimensions from the slowest-varying to the fastest-varying. Returns the usual order if the file records
-/// none.
+/// no layout.
 pub(crate) fn major_to_minor(array: &ArrayShape) -> Vec<usize> {
     let usual: Vec<usize> = (0..array.dimensions.len()).collect();
     let Some(layout) = &array.layout else { return usual };

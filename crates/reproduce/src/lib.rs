@@ -7,8 +7,8 @@
 //!             -> script       head comment, operands, check of the result, measurement
 //! ```
 //!
-//! Text of a program is never code: names become identifiers of letters, digits and underscores, and the head comment
-//! has no control characters.
+//! Text from a program never becomes code: names become identifiers of letters, digits and underscores, and the head
+//! comment has no control characters.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Devices of the collectives of an op.
+//! Finds the devices that take part in an op's collectives.
 
 use hlo::{Instruction, Module, collective, collective_kind};
 
@@ -12,7 +12,7 @@ pub(crate) struct Mesh {
 }
 
 impl Mesh {
-    /// Returns the mesh of an instruction and of everything that it calls. `None` if it contains no collective.
+    /// Returns the mesh of an instruction and of everything that it calls. `None` if there are no collectives.
     pub(crate) fn new(module: &Module, instruction: &Instruction) -> Result<Option<Mesh>, Unsupported> {
         let mut found = Search { groups: None, devices: 0, asks: false, left: limits::INSTRUCTIONS };
         found.visit(module, instruction, 0)?;
@@ -58,12 +58,12 @@ impl Mesh {
         if self.groups.len() == 1 { "(\"member\",)" } else { "(\"group\", \"member\")" }
     }
 
-    /// Returns the place of a device along all axes.
+    /// Returns the position of a device in the mesh, counted along all axes.
     pub(crate) fn place(&self, device: u32) -> Option<usize> {
         self.groups.iter().flatten().position(|&it| it == device)
     }
 
-    /// Returns the places of the devices as a Python list.
+    /// Returns the positions of the devices as a Python list.
     pub(crate) fn list(&self) -> String {
         let group = |group: &Vec<u32>| {
             let members: Vec<String> = group.iter().map(u32::to_string).collect();
@@ -73,7 +73,7 @@ impl Mesh {
         if groups.len() == 1 { groups.concat() } else { format!("[{}]", groups.join(", ")) }
     }
 
-    /// Returns the pairs of a collective-permute, as places along all axes.
+    /// Returns the pairs of a collective-permute, as positions counted along all axes.
     pub(crate) fn pairs(&self, pairs: &[(u32, u32)]) -> Option<String> {
         let pair = |&(source, target): &(u32, u32)| Some(python::tuple([self.place(source)?, self.place(target)?]));
         let pairs: Vec<String> = pairs.iter().map(pair).collect::<Option<_>>()?;
@@ -89,7 +89,7 @@ struct Search {
     groups: Option<Vec<Vec<u32>>>,
     /// Minimum number of devices that the pairs of permutes need.
     devices: usize,
-    /// True if an instruction reads the number of its device.
+    /// True if an instruction reads the number of the device that it runs on.
     asks: bool,
     left: usize,
 }

@@ -1,4 +1,4 @@
-//! Operands of a script: shapes, types, layouts, and sensible values.
+//! Creates the operands of a script, with their shapes, types and layouts and with sensible values.
 
 use hlo::{ArrayShape, Instruction, InstructionIndex, Module, Shape, fused};
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ pub(crate) struct Operand {
 pub(crate) enum Numbers {
     /// Random numbers of the element type.
     Random,
-    /// Random whole numbers below this number, for indices that are in bounds.
+    /// Random whole numbers below this limit, so that indices are in bounds.
     Below(u64),
     /// Random numbers with a large diagonal, so that matrices have an inverse.
     Dominant,
@@ -52,7 +52,8 @@ impl<'m> Operands<'m> {
         }
     }
 
-    /// Returns the expression of an operand: a constant of the program, a new array, or a tuple of these.
+    /// Returns the expression of an operand: a constant of the program, a new array, or a tuple of constants and
+    /// arrays.
     pub(crate) fn expression(
         &mut self,
         functions: &mut Functions<'_>,
@@ -182,7 +183,7 @@ fn bounds(module: &Module, instruction: &Instruction) -> FxHashMap<InstructionIn
     found
 }
 
-/// Returns the places and limits of the indices of an instruction.
+/// Returns the position of each operand that the instruction uses as an index, with the index limit.
 fn limits_of(module: &Module, it: &Instruction) -> Vec<(usize, u64)> {
     let own = it.attributes();
     let array = |n| module.operand(it, n).and_then(|operand: &Instruction| operand.shape.array());

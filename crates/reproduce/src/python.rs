@@ -97,7 +97,7 @@ pub(crate) fn sizes(array: &ArrayShape) -> String {
     tuple(&array.dimensions)
 }
 
-/// Returns the array of a shape.
+/// Returns the array shape, or an error if `shape` is not an array.
 pub(crate) fn array<'s>(shape: &'s Shape, name: &str) -> Result<&'s ArrayShape, Unsupported> {
     shape.array().ok_or_else(|| Unsupported::missing("the shape", name))
 }

@@ -13,7 +13,7 @@ use crate::{Unsupported, layout, limits, names, ops, python};
 /// Returns a Python script that builds the operands of an instruction, runs it with JAX, checks the shapes of the result,
 /// and measures the time.
 ///
-/// `program` is the name of the program. `measured` contains the op's numbers in the trace, if the op ran.
+/// `measured` contains the op's numbers in the trace, if the op ran.
 ///
 /// # Errors
 ///
@@ -222,7 +222,7 @@ impl Parts<'_> {
         );
     }
 
-    /// Returns the sizes of an array over all devices.
+    /// Returns the sizes of the whole array that is distributed over all devices.
     fn global(&self, array: &ArrayShape) -> Vec<u64> {
         let devices = self.functions.mesh.as_ref().map_or(1, Mesh::devices) as u64;
         let mut sizes = array.dimensions.clone();
@@ -265,7 +265,7 @@ impl Parts<'_> {
     }
 }
 
-/// Returns the call of `placement` for an array.
+/// Returns the Python call `placement(...)` for an array.
 fn place(array: &ArrayShape) -> String {
     let mut out = format!("placement({}", array.dimensions.len());
     if let Some(order) = layout::unusual(array) {
@@ -285,7 +285,7 @@ enum Structure {
 }
 
 impl Structure {
-    /// Returns the structure of a shape. A token becomes `None` in Python. `None` is not a leaf.
+    /// Returns the structure of a shape. A token becomes `None` in Python, which is not a leaf.
     fn new(shape: &Shape) -> Structure {
         match shape {
             Shape::Array(array) => Structure::Array(array.clone()),

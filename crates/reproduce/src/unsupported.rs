@@ -11,10 +11,10 @@ pub enum Unsupported {
         /// Its opcode.
         opcode: String,
     },
-    /// JAX has no function for the opcode, or for this use of it.
+    /// JAX has no function for the opcode, or for the way in which the op uses it.
     #[error("JAX has no call for {what}")]
     NoCall {
-        /// The opcode, with the unsupported use of it.
+        /// The opcode, with the kind of use that JAX does not support.
         what: String,
     },
     /// The op calls a library or a kernel that is not part of JAX.
@@ -22,7 +22,7 @@ pub enum Unsupported {
     CustomCall {
         /// Target of the custom call.
         target: String,
-        /// Advice, which starts with a colon. Empty if there is none.
+        /// Advice, which starts with a colon. Empty if there is no advice.
         hint: String,
     },
     /// JAX has no such element type.
@@ -50,7 +50,7 @@ pub enum Unsupported {
 }
 
 impl Unsupported {
-    /// Returns the error for an operation for which JAX has no call.
+    /// Returns the error for an operation that JAX has no call for.
     pub(crate) fn no_call(what: impl Into<String>) -> Unsupported {
         Unsupported::NoCall { what: what.into() }
     }

@@ -1,4 +1,5 @@
-//! Caches the compiled programs of a run and their memory use. Neither depends on the measured window.
+//! Caches the compiled programs of a run and their memory use. The programs and their memory use do not depend on the
+//! measured window.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,8 +21,8 @@ impl CompiledPrograms {
         CompiledPrograms { modules: Modules::new(trace), memory: OnceLock::new() }
     }
 
-    /// Returns the bytes that programs with a known buffer assignment keep in device memory. A run has devices of one platform
-    /// only, so the platform of the first call applies to all calls.
+    /// Returns the bytes that programs with a known buffer assignment keep in device memory. All devices of a run
+    /// belong to one platform, so the platform in the first call applies to all calls.
     pub fn memory(&self, platform: Option<Platform>) -> &Arc<Vec<ProgramUse>> {
         self.memory.get_or_init(|| Arc::new(program_uses(&self.modules, platform)))
     }

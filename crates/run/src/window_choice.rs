@@ -1,4 +1,4 @@
-//! Defines the user's choice of the part of a run that is measured.
+//! Defines how the user chooses the part of a run that is measured.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,26 +6,26 @@ use std::str::FromStr;
 use base::format::shorten;
 use base::number;
 
-/// The part of a run that is measured. As text: `main`, `all`, `active`, `steps:3-98`, `steps:7`, `1500-2500`
-/// (microseconds).
+/// The part of a run that is measured. As text, a choice is written as `main`, `all`, `active`, `steps:3-98`, `steps:7`
+/// or `1500-2500` (microseconds).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum WindowChoice {
-    /// The counted steps. If the steps are unknown, the active span of each device.
+    /// The counted steps. If the steps are unknown, each device is measured from its first op to its last op.
     #[default]
     Main,
     /// The whole capture.
     All,
-    /// From the first op of each device to its last.
+    /// From the first op of each device to its last op.
     Active,
-    /// From one step to another, both included. The steps need not be counted steps.
+    /// From a first step to a last step, both included. These steps need not be counted steps.
     Steps {
         /// Name of the first step, or its index if steps have no names.
         first: String,
         /// Name of the last step, or its index if steps have no names.
         last: String,
     },
-    /// A time range of all devices.
+    /// A time range that is the same for all devices.
     Range {
         /// Start of the range, in microseconds from the start of the capture.
         from_us: f64,

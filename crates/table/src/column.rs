@@ -57,7 +57,7 @@ pub struct Column {
     /// Source of the values, if the table's introduction does not name it. Empty in the WebAssembly of the page, like
     /// `caveat` and `xprof`.
     pub source: &'static str,
-    /// Limits of the values, or their difference from XProf's.
+    /// Limits of the values, or how they differ from XProf's values.
     pub caveat: &'static str,
     /// XProf's id of the column, if it has one.
     pub xprof: &'static str,

@@ -1,5 +1,5 @@
-//! Filter of a table: words that a row must contain, `-words` that it must not contain, and
-//! conditions on columns. There are no patterns.
+//! Filter of a table: words that a row must contain, `-words` that it must not contain, and conditions on columns.
+//! Words are plain text, not patterns.
 //!
 //! ```text
 //! fusion -copy "loop fusion"      words and phrases that some text of the row must contain, or none (-)
@@ -8,7 +8,7 @@
 //! mean>50us  "self time" > 1.5 ms headings instead of keys, numbers with units, spaces around the sign and before the unit
 //! ```
 //!
-//! Comparison signs and numbers with units are the same as in every expression ([`expression`]). The rest of the syntax
+//! Comparison signs and numbers with units are the same as in every expression ([`expression`]). All other syntax
 //! differs, because a filter is applied while the user types: every text is a valid filter, and a text that is not a
 //! condition is a search word.
 
@@ -172,7 +172,7 @@ fn lacks_unit(term: &str) -> bool {
     value.and_then(number).is_some_and(|number| number.unit.is_none())
 }
 
-/// Units that are also words. A space before one of them separates two terms.
+/// Units that are also words. A space before one of these words separates two terms.
 const WORDS: [&str; 2] = ["min", "h"];
 
 fn is_unit(word: &str) -> bool {
@@ -262,8 +262,8 @@ const SAME: [&[&str]; 3] =
 /// Column that names the kernel of an op without an instruction.
 const KERNEL: &str = "kernel_name";
 
-/// Finds the column with this key or an equivalent key, and a column that replaces empty cells of the first. With this
-/// fallback, a filter also works on tables with other columns.
+/// Finds the column with this key or an equivalent key, and a column whose cells replace the empty cells of the first
+/// column. With this fallback, a filter also works on tables with other columns.
 pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<usize>)> {
     let place = |key: &str| columns.iter().position(|column| column.key == key);
     let group = SAME.iter().find(|group| group.contains(&key));
@@ -273,7 +273,8 @@ pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<u
     own.map(|own| (own, kernel)).or_else(|| Some((kernel?, None)))
 }
 
-/// Returns true if one of the columns has this key or an equivalent key, so that a condition on it applies to the table.
+/// Returns true if one of the columns has this key or an equivalent key, so that a condition on `key` applies to the
+/// table.
 pub fn has_column(columns: &[Column], key: &str) -> bool {
     place_of(columns, key).is_some()
 }

@@ -10,7 +10,8 @@ use super::{Column, Filter, Unit, is_called, unit};
 const MOST: usize = 4;
 
 impl Filter {
-    /// Returns the filter's mistakes for a table with these columns. `matched_rows` rows of the table passed.
+    /// Returns the filter's mistakes for a table with these columns. `matched_rows` is the number of rows that passed
+    /// the filter.
     ///
     /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`). If a row contains
     /// the word, it is not a mistake.
@@ -45,8 +46,8 @@ impl Condition {
     }
 }
 
-/// Returns columns whose heading or key has a word that begins with `name`. If there are none, returns columns with a
-/// similar name.
+/// Returns columns whose heading or key has a word that begins with `name`. If there are no such columns, returns
+/// columns with a similar name.
 fn similar(columns: &[Column], name: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase).collect()

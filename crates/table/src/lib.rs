@@ -1,4 +1,4 @@
-//! Tables as values: columns with units, rows of cells, and queries (filter, order and number of rows).
+//! Tables as data: columns with units, rows of cells, and queries (filter, order and number of rows).
 //!
 //! A table of a run may have a million rows, so it is not built in memory. [`Rows`] returns any of
 //! its cells, and [`query`](query()) copies only the requested rows.
@@ -27,7 +27,7 @@ pub use unit::Unit;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// Value of a cell. [`Cell::Absent`] if it was not measured.
+/// Value of a cell. [`Cell::Absent`] if the value was not measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// Not measured.
@@ -81,7 +81,7 @@ pub enum CellRef<'a> {
 }
 
 impl<'a> CellRef<'a> {
-    /// Creates a text. Absent if it is empty.
+    /// Creates a text. The cell is absent if the text is empty.
     pub fn text(text: &'a str) -> CellRef<'a> {
         if text.is_empty() { CellRef::Absent } else { CellRef::Text(text) }
     }
@@ -126,8 +126,8 @@ impl Cell {
     }
 }
 
-/// Table that returns individual cells on request. Several threads can use it at once. The values of a column have its
-/// [kind](Column::kind). Rows are in the table's own order, which a query without a sort keeps.
+/// Table that returns individual cells on request. Several threads can use the table at once. Each value of a column
+/// has the column's [kind](Column::kind). Rows are in the table's own order, which a query without a sort keeps.
 pub trait Rows: Sync {
     /// Returns the name on the command line and in file names.
     fn name(&self) -> &'static str;

@@ -145,7 +145,7 @@ struct TextsWithWord<'a> {
     found: Vec<bool>,
     /// Texts that were searched so far. `None` if all texts were searched at once.
     searched: Option<Vec<bool>>,
-    /// False if no text contains the word, so that no row must be examined.
+    /// False if no text contains the word. Then no row needs to be examined.
     any: bool,
 }
 
@@ -180,7 +180,7 @@ impl<'a> TextsWithWord<'a> {
         });
     }
 
-    /// Searches these texts, unless they were searched before.
+    /// Searches the texts with these numbers, unless they were searched before.
     fn search(&mut self, numbers: &[u32]) {
         let Some(searched) = &mut self.searched else { return };
         for number in numbers.iter().map(|&number| number as usize) {

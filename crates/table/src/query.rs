@@ -3,7 +3,7 @@
 //! A page shows a few hundred rows of a table that may have a million rows. The requested rows are selected in linear
 //! time, and only the selected rows are sorted and copied.
 //!
-//! A sort by shared texts reads each text once, in memory order, without reading texts row by row:
+//! A sort by shared texts reads each text once, in memory order, without reading texts row by row.
 //!
 //! ```text
 //! rows that pass --> texts that they have --> the first texts, in order --> rows that have one of these
@@ -64,7 +64,8 @@ pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -
     answer(rows, query, passing).0
 }
 
-/// Returns the index in `rows` of each row that `query` selects, in its order. Prepares the table for reading these rows.
+/// Returns the index in `rows` of each row that `query` selects, in the order of the query. Prepares the table for
+/// reading these rows.
 pub fn asked_rows(rows: &dyn Rows, query: &Query) -> Vec<u32> {
     let filter = Filter::parse(&query.filter);
     let passing = (!filter.is_empty()).then(|| filter.passing(rows));
@@ -86,7 +87,7 @@ fn answer(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> (Table, V
     (table, found)
 }
 
-/// Returns the rows that pass in the order of `query`, and at most as many as it requests.
+/// Returns the rows that pass, in the order of `query`, and at most as many as `query` requests.
 fn ordered_rows(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Vec<u32> {
     let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
@@ -121,7 +122,7 @@ fn first_rows(rows: usize, passing: Option<&[bool]>, top: Option<usize>) -> Vec<
     all.filter(|&row| passes(passing, row as usize)).take(top.unwrap_or(usize::MAX)).collect()
 }
 
-/// Sorts by the cells of a column. Most columns are numbers. These are sorted by keys that compare as integers.
+/// Sorts by the cells of a column. Most columns contain numbers, which are sorted by keys that compare as integers.
 fn by_cell(rows: &dyn Rows, column: usize, passing: Option<&[bool]>, top: Option<usize>, descending: bool) -> Vec<u32> {
     let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     let blocks = || (0..all).step_by(BLOCK).map(|first| first..first.saturating_add(BLOCK as u32).min(all));
@@ -296,8 +297,8 @@ impl ByText<'_> {
     }
 }
 
-/// Offers those texts of a table, from `first` on, that occur in rows. `number` is the number of the first text, and
-/// `places` are the entries for these texts.
+/// Offers the texts of a table that occur in rows, beginning at the index `first`. `number` is the number of the first
+/// text, and `places` are the entries for these texts.
 #[inline(never)]
 fn offer_texts<'a>(
     table: TextTable<'a>,
@@ -317,9 +318,9 @@ fn offer_texts<'a>(
 
 /// Keeps the first `top` rows by key, or all rows if `top` is absent. Rows with equal keys keep their order.
 ///
-/// Stores up to `2 top` rows. When the storage is full, only the better half is kept. From then on, rows that are not
-/// better than the worst stored row are skipped immediately. In a table with a million rows, this applies to nearly all of
-/// them:
+/// Stores up to twice as many rows. When the storage is full, only the better half is kept. From then on, rows that are
+/// not better than the worst stored row are skipped immediately. In a table with a million rows, this applies to nearly
+/// all rows.
 ///
 /// ```text
 /// kept   [ the best so far, unordered     | newer ones ]  full: select, cut, continue

@@ -1,7 +1,8 @@
 //! Searches for a word in many contiguous texts, ignoring letter case.
 //!
-//! A million texts are not searched one by one. Together they form one long text, and the search looks for the rarest byte
-//! of the word in it. At each hit, the rest of the word is compared, and then the index of the text is determined:
+//! A million texts are not searched one by one. Together they form one long text, and the search looks for the rarest
+//! byte of the word in it. At each hit, the other letters of the word are compared, and then the index of the text is
+//! determined.
 //!
 //! ```text
 //! fusion.1|loop fusion|Fusion.2|copy.3        word: fusion, rarest byte in these texts: f
@@ -50,8 +51,8 @@ impl Word<'_> {
         any
     }
 
-    /// Marks the texts of one block that contain the word. The block is `text`, which starts at `start`. Its texts end at
-    /// `ends`.
+    /// Marks the texts of one block that contain the word. The block is `text`, which starts at `start`. The texts of
+    /// the block end at `ends`.
     #[inline(never)]
     fn mark_block(self, text: &str, start: usize, ends: &[usize], rarest: usize, found: &mut [bool]) -> bool {
         let Some(&byte) = self.word.as_bytes().get(rarest).filter(|_| text.is_ascii()) else {

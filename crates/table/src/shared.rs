@@ -1,5 +1,5 @@
-//! Texts that the cells of a table share. Each text is stored once and has a number. A column contains the numbers by
-//! row.
+//! Texts that the cells of a table share. Each text is stored once and has a number. A column contains the number of
+//! each row's text.
 //!
 //! Filters and sorts may read ten texts for each of a million rows, so this data is contiguous in memory: the texts in
 //! their tables, and the numbers of a column in one list.
@@ -25,7 +25,7 @@ pub(super) struct TextTable<'a> {
 }
 
 impl<'a> TextTable<'a> {
-    /// Returns the text with this number in the table. Returns an empty text if there is none.
+    /// Returns the text with this number in the table. Returns an empty text if no text has this number.
     pub(crate) fn get(self, number: usize) -> &'a str {
         let Some(&end) = self.ends.get(number) else { return "" };
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
@@ -39,7 +39,7 @@ impl<'a> SharedTexts<'a> {
         SharedTexts { tables: tables.into_iter().map(|(text, ends)| TextTable { text, ends }).collect() }
     }
 
-    /// Returns the number of all texts.
+    /// Returns the number of texts in all tables.
     pub fn len(&self) -> usize {
         self.tables.iter().map(|table| table.ends.len()).sum()
     }
@@ -49,7 +49,7 @@ impl<'a> SharedTexts<'a> {
         self.tables.is_empty()
     }
 
-    /// Returns the text with this number. Returns an empty text if there is none.
+    /// Returns the text with this number. Returns an empty text if no text has this number.
     pub fn get(&self, number: usize) -> &'a str {
         let mut rest = number;
         for table in &self.tables {

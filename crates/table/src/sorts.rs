@@ -3,8 +3,8 @@
 use super::Sort;
 use serde::{Deserialize, Serialize};
 
-/// Sort order of each table, by table name. This is a sorted list, because a map would add several times as much code to
-/// the page.
+/// Sort order of each table, by table name. Stored as a sorted list, because a map would add several times as much code
+/// to the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sorts(Vec<(String, Sort)>);
 
@@ -14,7 +14,7 @@ impl Sorts {
         self.iter().find(|(name, _)| *name == table).map(|(_, sort)| sort)
     }
 
-    /// Sets the sort order of a table. `None` restores its own order.
+    /// Sets the sort order of a table. `None` restores the table's own order.
     pub fn set(&mut self, table: &str, sort: Option<Sort>) {
         self.0.retain(|(name, _)| name != table);
         let at = self.0.iter().position(|(name, _)| name.as_str() > table).unwrap_or(self.0.len());

@@ -3,7 +3,7 @@
 
 use base::format;
 
-/// Unit of a column's values. It determines how the values are displayed.
+/// Unit of a column's values. The unit determines how the values are displayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Unit {
     /// Names and sentences.

@@ -22,8 +22,8 @@ pub struct AreaQuery {
     /// Lines of the area.
     #[serde(default)]
     pub lines: LineQuery,
-    /// Counters, by their indices in [`Trace::counters`](trace::Trace::counters) of the captured or derived trace. If absent,
-    /// the counters of the processes to which the lines belong.
+    /// Counters, by their indices in [`Trace::counters`](trace::Trace::counters) of the captured or derived trace. If
+    /// absent, the area contains the counters of the processes to which the lines belong.
     #[serde(default)]
     pub counters: Option<Vec<(Origin, u32)>>,
 }
@@ -46,7 +46,7 @@ pub(super) const NAME: Column = column(
     "Name",
     Unit::Text,
     "Common property of the events: their name by default, or the property given by `--by` (`op`, `category`, \
-        `scope`, `line`); or the name of the counter.",
+        `scope`, `line`). For a counter, its name.",
 )
 .caveat(
     "The op, category and name scope of device ops come from the [`ops` table](#table-ops). For other events, they \
@@ -62,7 +62,7 @@ pub enum AreaError {
     /// The area selects no time.
     #[error("the range ends before it starts")]
     EndsBeforeStart,
-    /// The program that makes memory tables has no such table.
+    /// Only memory tables are available, and the requested table is not one of them.
     #[error("this is not a memory table")]
     NotOfMemory,
 }

@@ -54,15 +54,20 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "`replicated` (each device holds the whole argument), `sharded`, `one device`, or `manual` (the program \
                 decides, as in `shard_map`).",
         )
-        .caveat("Empty if the program does not record it."),
+        .caveat("Empty if the program does not record the placement."),
         |it| CellRef::text(it.argument.placement.as_ref().map_or("", |placement| placement.label())),
     ),
     (column("split", "Split dimensions", Unit::Text, "Split dimensions with the number of parts: `0 into 8`."), |it| {
         CellRef::text(&it.split)
     }),
     (
-        column("copies", "Copies of each part", Unit::Count, "Number of devices that hold the same part.")
-            .caveat("If it is more than 1, sharding could save memory."),
+        column(
+            "copies",
+            "Copies of each part",
+            Unit::Count,
+            "Number of devices that hold the same part of the argument.",
+        )
+        .caveat("If the number is above 1, sharding could save memory."),
         |it| CellRef::int(it.argument.copies()),
     ),
     (

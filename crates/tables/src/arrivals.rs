@@ -1,5 +1,5 @@
-//! Table of the arrivals at collectives: which device arrives last, and how long the other devices wait. By collective and
-//! group (the default), or run by run (`run`).
+//! Table of the arrivals at collectives: which device arrives last, and how long the other devices wait. A row covers a
+//! collective in a group of devices (the default) or a single run (`run`).
 
 use rustc_hash::FxHashMap;
 
@@ -32,14 +32,15 @@ const STEP: Column = column(
     "Zero-based index of the step in which the last device began the collective. Absent outside steps.",
 );
 const START: Column =
-    column("start_us", "Start", Unit::TimeUs, "Arrival of the last device, from the start of the capture.");
+    column("start_us", "Start", Unit::TimeUs, "Time from the start of the capture to the arrival of the last device.");
 const DEVICES: Column = column("num_devices", "Devices", Unit::Count, "Number of compared devices in the group.");
 const RUNS: Column = column("runs", "Runs", Unit::Count, "Number of runs that were compared in the group.");
 const LAST: Column = column(
     "device_name",
     "Last device",
     Unit::Text,
-    "Device that arrived last: the one with the shortest run. By collective, the device that arrived last most often.",
+    "Device that arrived last: the device with the shortest run. If a row covers several runs, the device that \
+        arrived last most often.",
 );
 const LAST_PERCENT: Column =
     column("last_percent", "Last, share", Unit::Percent, "Share of the runs in which this device arrived last.");
@@ -47,8 +48,8 @@ const WAIT: Column = column(
     "wait_time_us",
     "Wait",
     Unit::TimeUs,
-    "Time that the devices of the group waited for the last one: each device's duration minus the shortest one, \
-     summed.",
+    "Time that the devices of the group waited for the last device: each device's duration minus the shortest \
+        duration, summed over the devices.",
 );
 const MEAN: Column =
     column("mean_wait_us", "Mean wait", Unit::TimeUs, "Wait per run per waiting device (all devices but the last).");
@@ -57,14 +58,15 @@ const DELAY: Column = column(
     "delay_us",
     "Delay",
     Unit::TimeUs,
-    "Time between the arrivals of the second-last device and the last device. By collective, the sum over the runs.",
+    "Time between the arrivals of the second-last device and the last device. If a row covers several runs, the sum \
+        over the runs.",
 );
 const TRANSFER: Column = column(
     "transfer_time_us",
     "After last arrival",
     Unit::TimeUs,
-    "Duration of the run on the last device, during which no device waited for another. By collective, the sum over \
-        the runs.",
+    "Duration of the run on the last device, during which no device waited for another. If a row covers several runs, \
+        the sum over the runs.",
 );
 
 fn columns() -> Vec<Column> {
@@ -83,7 +85,6 @@ fn table(context: &Context<'_>, form: &str) -> Table {
     Table::new("arrivals", columns_of_form(form), rows)
 }
 
-/// Returns name and kind of a collective.
 fn named(context: &Context<'_>, op: u32) -> Option<[Cell; 2]> {
     let (trace, op) = (context.trace(), context.analysis.collectives.ops.get(op as usize)?);
     let hlo_op = trace.args.get(op.args).hlo_op;
@@ -124,7 +125,7 @@ fn by_run(context: &Context<'_>) -> Vec<Vec<Cell>> {
     analysis.collectives.group_runs.iter().filter_map(row).collect()
 }
 
-/// Sums over the runs of one collective in one group.
+/// Sums over all runs of one collective in one group of devices.
 #[derive(Default)]
 struct Sums {
     runs: u64,
@@ -153,7 +154,7 @@ impl Sums {
     }
 }
 
-/// Returns the rows by descending wait.
+/// Returns a row for each collective and group, longest wait first.
 fn by_op(context: &Context<'_>) -> Vec<Vec<Cell>> {
     let all = &context.analysis.collectives;
     let mut groups: FxHashMap<(u32, Option<u32>), Sums> = FxHashMap::default();

@@ -16,7 +16,7 @@ pub(super) const TABLE: TableRecord = TableRecord {
     ..TableRecord::new("checklist", || columns(&COLUMNS), Made::Profile(table))
 };
 
-/// Creates a text, or an absent cell if it is empty.
+/// Creates a text cell, or an absent cell if the text is empty.
 fn some_text(value: &str) -> Cell {
     if value.is_empty() { Cell::Absent } else { text(value) }
 }

@@ -1,6 +1,6 @@
-//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`), run by run (`run`),
-//! or communication that is measured separately (`apart`). The suffix `:0-3` keeps only the ops that send data from
-//! device 0 to device 3.
+//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`), by run (`run`), or
+//! as a list of communication that is measured separately (`apart`). The suffix `:0-3` keeps only the ops that send
+//! data from device 0 to device 3.
 
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
@@ -61,7 +61,7 @@ const SUMS: [Column; 8] = [
     Column::of_field("transfer_time_us", "Transferring", Unit::TimeUs, "communication.transfer_time_us"),
 ];
 
-/// Columns of the table by op only.
+/// Columns that only the form by op has.
 const BY_OP: [Column; 12] = [
     Column::of_field("bytes", "Bytes per call", Unit::Bytes, "communication.top_ops[].bytes"),
     Column::of_field(
@@ -79,32 +79,33 @@ const BY_OP: [Column; 12] = [
     Column::of_field("group_size", "Group", Unit::Count, "communication.top_ops[].group_size"),
     column("replica_groups", "Groups", Unit::Text, "Members of each group, with iota and mesh forms expanded."),
     column("data_type", "Type", Unit::Text, "Data type of the transferred values.")
-        .source("The op's expression or the embedded HLO. Absent if neither contains it.")
+        .source("The op's expression or the embedded HLO. Absent if neither contains the type.")
         .caveat(
             "PyTorch kernels record their own collective, element count, data type, group size and ranks, so each \
                 message size has its own row.",
         ),
     column("channel_id", "Channel", Unit::Count, "Channel of the instruction.")
-        .source("The op's expression or the embedded HLO. Absent if neither contains it."),
+        .source("The op's expression or the embedded HLO. Absent if neither contains the channel."),
     column("sharding", "Sharding", Unit::Text, "Sharding in HLO text syntax.")
-        .source("The op's expression or the embedded HLO. Absent if neither contains it."),
+        .source("The op's expression or the embedded HLO. Absent if neither contains the sharding."),
     column("algorithm", "Algorithm", Unit::Text, "Algorithm, as named by NCCL's kernels."),
     column("protocol", "Protocol", Unit::Text, "Protocol, as named by NCCL's kernels."),
     column("tf_op_name", "Framework op", Unit::Text, "Path of the framework op.")
-        .source("The trace. If it lacks the path, the embedded HLO."),
+        .source("The trace or, if it lacks the path, the embedded HLO."),
     column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal."),
 ];
 
-/// Columns of the table of runs only.
+/// Columns that only the form by run has.
 const BY_RUN: [Column; 3] = [
     column("device_name", "Device", Unit::Text, "Device of a run."),
-    column("start_us", "Start", Unit::TimeUs, "Start of a run, from the start of the capture.").caveat(
-        "Starts on different devices are only comparable if their clocks could be aligned ([Clocks](#clocks)).",
+    column("start_us", "Start", Unit::TimeUs, "Start of a run, as time since the start of the capture.").caveat(
+        "Starts on different devices are only comparable if the clocks of the devices could be aligned \
+            ([Clocks](#clocks)).",
     ),
     column("duration_us", "Duration", Unit::TimeUs, "Duration of a run."),
 ];
 
-/// Columns of the table of separate measurements only.
+/// Columns that only the form for separate measurements has.
 const APART: [Column; 4] = [
     Column::of_field("name", "Op", Unit::Text, "communication.apart[].name"),
     Column::of_field("track", "Seen as", Unit::Text, "communication.apart[].track"),

@@ -8,7 +8,7 @@ use trace::{CounterTrack, Interval, Trace};
 use super::area::{AreaOf, AreaQuery, LineQuery, NAME};
 use table::{Cell, Column, Table, Unit, column};
 
-/// Columns of the form by counter only.
+/// Columns that only the form by counter has.
 pub(super) const COLUMNS: [Column; 7] = [
     column("process", "Process", Unit::Text, "Device or host that the counter belongs to."),
     column("samples", "Samples", Unit::Count, "Number of samples of the counter in the range."),
@@ -25,7 +25,7 @@ pub(super) const COLUMNS: [Column; 7] = [
         "first_value",
         "First value",
         Unit::Number,
-        "Value at the start of the range, or the first value in the range if there is none yet.",
+        "Value at the start of the range. If the counter has no value yet, its first value in the range.",
     ),
     column("last_value", "Last value", Unit::Number, "Value just before the end of the range."),
 ];

@@ -1,4 +1,4 @@
-//! Table of the events in an area of the timeline, one by one.
+//! Table of the events in an area of the timeline, one row per event.
 
 use crate::record::{Made, TableRecord};
 use timeline::process_name;
@@ -39,7 +39,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
     ),
     (column("name", "Name", Unit::Text, "Its name."), |it| CellRef::text(it.rows.of.source.trace.text(it.event.name))),
     (
-        column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture.")
+        column("start_us", "Start", Unit::TimeUs, "Start of the event, as time since the start of the capture.")
             .caveat("An event that crosses an edge of the range keeps its own start."),
         |it| CellRef::Float((it.at.start - it.rows.of.origin).as_us()),
     ),

@@ -1,4 +1,4 @@
-//! Table of the load of experts, and of devices for their experts.
+//! Table of the load of each expert, and of each device that runs experts.
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::record::{Made, TableRecord};

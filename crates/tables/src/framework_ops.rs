@@ -129,7 +129,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             Unit::Text,
             "Limit that the ops of the row, taken together, are closest to; see [Roofline](#roofline).",
         )
-        .caveat("The compute limit takes their mix of data types into account.")
+        .caveat("The compute limit takes the data types of all these ops into account.")
         .xprof("bound_by"),
         |_, it| it.group.bound_by.map_or(CellRef::Absent, CellRef::Text),
     ),
@@ -190,7 +190,7 @@ impl<'a> PlacedGroup<'a> {
 /// Framework op: sums over its HLO ops.
 #[derive(Default)]
 pub(super) struct Group {
-    /// Path of the framework op. For an op without a path, its name.
+    /// Path of the framework op. For an op without a path, the op's name.
     text: Text,
     has_path: bool,
     /// Occurrences by XProf's definition: executions of the HLO op that ran most often.

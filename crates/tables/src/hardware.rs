@@ -1,4 +1,5 @@
-//! Tables of the hardware counters: use of units, counters over time, and the readings of a chip's counters.
+//! Tables of the hardware counters: utilisation of the chips' units, counters over time, and the readings of a chip's
+//! counters.
 
 use super::profile_table::{ProfileColumns, float, of_rows, optional_text, text};
 use crate::TableName;
@@ -64,8 +65,8 @@ static UNITS: ProfileColumns<UnitStats, 11> = [
     }),
 ];
 
-/// Returns why the capture lacks the counters of a table, and the option that records them. `None` if it has them, or if the device
-/// cannot record them.
+/// Returns why the capture lacks the counters of a table, and the option that records them. `None` if the capture has
+/// the counters, or if the device cannot record them.
 pub fn absent_counters(name: TableName, profile: &UnifiedProfile) -> Option<(&'static str, &'static str)> {
     let hardware = profile.hardware.as_ref();
     let has = |quantity: &[&str]| {
@@ -79,7 +80,7 @@ pub fn absent_counters(name: TableName, profile: &UnifiedProfile) -> Option<(&'s
     };
     match name {
         TableName::Utilization if is_tpu && hardware.is_none_or(|it| it.units.is_empty()) => Some((
-            "The capture has no readings of hardware counters that show the use of the units of the chips.",
+            "The capture has no readings of hardware counters that show the utilisation of the chips' units.",
             "Capture on TPU v6e or v7x with advanced_configuration={\"tpu_perf_counters\": True}.",
         )),
         TableName::Meters if is_tpu && !has(&["power", "throttling"]) => Some((
@@ -98,7 +99,8 @@ pub fn absent_counters(name: TableName, profile: &UnifiedProfile) -> Option<(&'s
                 && profile.kernels.kernels_by_category.contains_key(hlo_categories::CUSTOM_CALL) =>
         {
             Some((
-                "The capture does not show how custom calls (Pallas kernels) use the units of the chip: it has no LLO utilization.",
+                "The capture does not show how custom calls (Pallas kernels) use the chips' units, because it \
+                    contains no LLO utilization.",
                 "Set LIBTPU_INIT_ARGS=\"--xla_enable_custom_call_region_trace=true --xla_xprof_register_llo_debug_info=true\" when \
                  you start the program.",
             ))
@@ -107,7 +109,6 @@ pub fn absent_counters(name: TableName, profile: &UnifiedProfile) -> Option<(&'s
     }
 }
 
-/// Returns the use of every unit.
 fn utilization(profile: &UnifiedProfile) -> Table {
     of_rows("utilization", &UNITS, profile.hardware.iter().flat_map(|it| &it.units))
 }
@@ -145,7 +146,6 @@ static KERNELS: ProfileColumns<KernelUnitStats, 6> = [
     (Column::of_field("max", "Largest", Unit::Number, "hardware.kernels[].max"), |it| Cell::Float(it.max)),
 ];
 
-/// Returns the use of units by custom calls.
 fn kernel_units(profile: &UnifiedProfile) -> Table {
     of_rows("kernel-units", &KERNELS, profile.hardware.iter().flat_map(|it| &it.kernels))
 }
@@ -162,7 +162,8 @@ static READINGS: [(Column, CellOf); 8] = [
             "chip",
             "Chip",
             Unit::Count,
-            "Number of the chip: over all hosts if the capture records it, otherwise from the name of the device.",
+            "Number of the chip among all hosts if the capture records it. Otherwise, the number in the name of the \
+                device.",
         )
         .xprof("Chip"),
         |_, it| CellRef::Int(it.chip),
@@ -171,7 +172,7 @@ static READINGS: [(Column, CellOf); 8] = [
         rows.trace.lines.get(it.line.index()).map_or(CellRef::Absent, |it| CellRef::text(rows.trace.text(it.name)))
     }),
     (
-        column("sample", "Sample", Unit::Count, "Number of the reading: the number of its line.").xprof("Sample"),
+        column("sample", "Sample", Unit::Count, "Number of the line that contains the reading.").xprof("Sample"),
         |rows, it| {
             let id = rows.trace.lines.get(it.line.index()).and_then(|line| u64::try_from(line.id?).ok());
             CellRef::Int(id.unwrap_or(0))

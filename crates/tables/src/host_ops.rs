@@ -64,7 +64,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
                 treated as nested events.",
         )
         .caveat(
-            "If spans overlap, only the one that started last is treated as running. Threads run in parallel, so the \
+            "If spans overlap, only the span that started last is treated as running. Threads run in parallel, so the \
                 sum over rows may exceed the window.",
         ),
         |_, op| CellRef::Float(op.tally.self_time.as_us()),

@@ -51,7 +51,7 @@ const LAST: [Column; 4] = [
     Column::of_field("peak_memory_bytes", "Peak memory", Unit::Bytes, "multi_device.hosts[].peak_memory_bytes"),
 ];
 
-/// Returns all columns, with one per part of a step in the middle.
+/// Returns the first columns, one column for each part of a step, and the last columns.
 fn columns() -> Vec<Column> {
     let part = |part: StepPart| {
         let metric = part_metric(part);

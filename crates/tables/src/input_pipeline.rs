@@ -248,7 +248,7 @@ fn share(op: &InputOpTime, time_us: f64, whole: f64) -> Cell {
 
 /// Ops of TPUs that exchange data with the host.
 struct HostTransfers {
-    /// Start and duration of the ops of each used device, by start.
+    /// Start and duration of the ops of each used device, sorted by start.
     of_device: Vec<Vec<(Ps, Ps)>>,
 }
 
@@ -271,7 +271,7 @@ impl HostTransfers {
         Some(HostTransfers { of_device: devices.used.iter().map(of_device).collect() })
     }
 
-    /// Returns the time of a step's ops on the device that has most of it.
+    /// Returns the time of a step's ops on the device where this time is longest.
     fn longest(&self, rows: &[metrics::StepRow]) -> Ps {
         let time = |row: &metrics::StepRow| -> Ps {
             let ops = self.of_device.get(row.device as usize).map_or(&[][..], Vec::as_slice);

@@ -146,7 +146,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "HLO op",
             Unit::Text,
             "HLO instruction of the kernel. If several instructions of one framework op ran the kernel, the first of \
-             them.",
+                these instructions.",
         ),
         |table, it| table.text(it.kernel.hlo_op),
     ),

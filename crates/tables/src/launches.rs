@@ -1,4 +1,4 @@
-//! Table of launches, by call and by launched work.
+//! Table of launches, with one row for each pair of a call and the work that it launched.
 
 use crate::record::{Made, TableRecord};
 use crate::shown::{RowKey, Shown};
@@ -57,7 +57,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "device_ops",
             "Device ops",
             Unit::Count,
-            "Number of ops that the launches started. A graph launch starts several.",
+            "Number of ops that the launches started. A graph launch starts several ops.",
         ),
         |it| CellRef::Int(it.of().device_ops),
     ),
@@ -82,7 +82,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "Mean delay",
             Unit::TimeUs,
             "Mean time from the end of the call to the start on the device. 0 if the work starts before the call \
-                ends, and unknown if it starts before the call starts.",
+                ends, and unknown if the work starts before the call does.",
         ),
         |it| CellRef::float(it.of().mean_delay_us()),
     ),

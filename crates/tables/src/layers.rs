@@ -82,14 +82,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
             "busy_self_time_percent",
             "Share of busy time",
             Unit::Percent,
-            "Self time as a share of busy time: the self time of all ops.",
+            "Self time as a share of busy time, which is the self time of all ops.",
         ),
         |it| share(it.layer.self_time, it.whole),
     ),
     (
         column("total_time_us", "Total time", Unit::TimeUs, "Summed durations of the ops.")
             .bound()
-            .caveat("An op that contains others, such as a loop, is counted in addition to them."),
+            .caveat("If an op contains other ops, as a loop does, both the op and the other ops are included."),
         |it| Cell::Float(it.layer.total.as_us()),
     ),
     (
@@ -126,7 +126,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
             "exposed_communication_us",
             "Exposed communication",
             Unit::TimeUs,
-            "Time of the layer's collectives during which their device computes nothing, summed over devices.",
+            "Time during which a collective of the layer runs and its device computes nothing, summed over devices.",
         )
         .caveat("Absent if the layer has no collective."),
         |it| it.layer.exposed.map_or(Cell::Absent, |time| Cell::Float(time.as_us())),
@@ -136,7 +136,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "Resource that limits the ops with the largest total self time.",
+            "Resource that limits the largest part of the layer's self time.",
         )
         .caveat("Absent if the cost of no op is known."),
         |it| it.layer.bound_by().map_or(Cell::Absent, |bound| Cell::Text(bound.to_owned())),
@@ -184,7 +184,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
             "Bytes of the values that the layer computes and that are alive when the memory of the main program is fullest.",
         )
         .caveat(
-            "The main program is the one whose ops take the most self time. Arguments, such as parameters, belong to no layer. Absent \
+            "The main program is the program whose ops take the most self time. Arguments, such as parameters, belong \
+                to no layer. Absent \
                 if the capture contains no buffer assignment.",
         ),
         |it| it.bytes_at_peak.map_or(Cell::Absent, Cell::Int),
@@ -218,7 +219,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 24] = [
     ),
     (
         column("scope", "Name", Unit::Text, "Innermost name of the path. Filter by it to see the ops of the layer.")
-            .caveat("For a path with `*`, the part before it."),
+            .caveat("For a path with `*`, the part before the `*`."),
         |it| Cell::Text(it.layer.name.split('*').next().unwrap_or_default().to_owned()),
     ),
 ];
@@ -238,7 +239,7 @@ fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Float)
 }
 
-/// Returns the amount per second of the time during which the work was done.
+/// Returns `amount` per second of the time during which the ops worked.
 fn speed(row: &Row<'_>, amount: Option<f64>) -> Option<f64> {
     rate(amount?, row.layer.work_time.time())
 }

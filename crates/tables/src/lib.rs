@@ -68,8 +68,8 @@ use record::{Made, TableRecord};
 pub const COUNTER: &str = "counter";
 
 /// Declares the tables, each with a line about its contents and with its [record](TableRecord). Each function below
-/// uses one part of the records as a constant. So a program that makes no tables does not link the functions that make
-/// them.
+/// uses one part of the records as a constant. A program that makes no tables therefore does not link the functions
+/// that make tables.
 macro_rules! tables {
     ($($(#[doc = $doc:literal])+ $name:ident = $record:path;)+) => {
         /// Table of a run.
@@ -124,7 +124,7 @@ macro_rules! tables {
                 }
             }
 
-            /// Returns the forms of the table, the default first. Empty if there is only one.
+            /// Returns the forms of the table, the default first. Empty if the table has only one form.
             pub fn forms(self) -> &'static [&'static str] {
                 match self {
                     $(TableName::$name => const { $record.forms },)+
@@ -163,7 +163,7 @@ tables! {
     Serving = serving::TABLE;
     /// Breakdown of each step's time, by device.
     StepBreakdown = step_breakdown::TABLE;
-    /// Events in steps, one by one.
+    /// Events in steps, one row per event.
     StepEvents = step_events::TABLE;
     /// Activity of the host threads, by name.
     HostOps = host_ops::TABLE;
@@ -225,7 +225,7 @@ tables! {
     Megascale = megascale::TABLE;
     /// Stages of a pipeline-parallel program: work and bubbles.
     Pipeline = pipeline::TABLE;
-    /// Load of the experts of a mixture-of-experts model, and of devices for their experts.
+    /// Load of the experts of a mixture-of-experts model, and of the devices that run experts.
     Experts = experts::TABLE;
     /// Productive and lost time of the capture.
     Goodput = goodput::TABLE;
@@ -235,11 +235,11 @@ tables! {
     Hosts = hosts::TABLE;
     /// Devices that ran at least one op, with their place, steps, scores and arrivals.
     Devices = report::DEVICES_TABLE;
-    /// Use of the units of TPUs, from their hardware counters.
+    /// Utilisation of the units of TPUs, from hardware counters.
     Utilization = hardware::UTILIZATION_TABLE;
     /// Power, clocks, temperature and other counters over time, by device.
     Meters = hardware::METERS_TABLE;
-    /// Use of the units of TPUs by custom calls (Pallas kernels).
+    /// Utilisation of the units of TPUs by custom calls (Pallas kernels).
     KernelUnits = hardware::KERNEL_UNITS_TABLE;
     /// Readings of the hardware counters of chips.
     PerfCounters = hardware::PERF_COUNTERS_TABLE;
@@ -249,7 +249,7 @@ tables! {
     Findings = findings::TABLE;
     /// Questions of the profiling guide, with answers.
     Checklist = checklist::TABLE;
-    /// Events on some lines in a range of time, one by one.
+    /// Events on some lines in a range of time, one row per event.
     Events = events::TABLE;
     /// Statistics of the events on some lines in a range of time.
     Range = range::TABLE;

@@ -10,8 +10,8 @@ pub(super) const DMA_STALL: Column = column(
         as a share of its total time.",
 )
 .caveat(
-    "Absent if no event in the trace records it. XProf shows a fraction instead of a percentage, and 0 if it is \
-        absent.",
+    "Absent if no event in the trace records the stalls. XProf shows a fraction instead of a percentage, and 0 \
+        instead of an absent value.",
 )
 .xprof("dma_stall_percent");
 

@@ -85,7 +85,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "busy_self_time_percent",
             "Share of busy time",
             Unit::Percent,
-            "Self time as a share of busy time: the self time of all ops.",
+            "Self time as a share of busy time, which is the self time of all ops.",
         ),
         |it, whole| {
             if whole <= Ps::ZERO {

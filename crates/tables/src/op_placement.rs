@@ -25,7 +25,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
             "Category of a device op. On the host, the name of a callback, of a host compute op, or of a program of \
                 the CPU backend.",
         )
-        .source("For a CPU backend, and for a GPU with HLO, the category is that of the instruction."),
+        .source("For a CPU backend, and for a GPU with HLO, the category comes from the instruction."),
         |_, it| CellRef::text(&it.op_type),
     ),
     (column("runs_on", "Runs on", Unit::Text, "`device` or `host`."), |_, it| {
@@ -66,7 +66,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
     }),
 ];
 
-/// Op types of a run: first the op types on devices, then those on the host, each sorted by time, largest first.
+/// Op types of a run: first the op types on devices, then the op types on the host, each sorted by time, largest first.
 pub(crate) struct OpPlacementRows<'a> {
     placement: &'a Placement,
     platform: &'static str,
@@ -110,7 +110,8 @@ mod tests {
     use table::{Cell, Query, query};
     use trace::TraceBuilder;
 
-    /// Builds the timeline above, with a launch that names its op, and with a frame inside the callback.
+    /// Builds the timeline in the module's documentation, with a launch that names its op and a frame inside the
+    /// callback.
     fn run(platform: &str) -> Run {
         let mut b = TraceBuilder::new();
         let line = if platform == "TPU" { "XLA Ops" } else { "Stream #1(Compute)" };

@@ -36,11 +36,21 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         NodeValue::Cell(|_, node| CellRef::Float(node.time.as_us())),
     ),
     (
-        column("total_self_time_percent", "Share of the whole", Unit::Percent, "Self time as a share of the root's."),
+        column(
+            "total_self_time_percent",
+            "Share of the whole",
+            Unit::Percent,
+            "Self time as a share of the root's self time.",
+        ),
         NodeValue::Cell(|rows, node| share(node, rows.tree.nodes.first())),
     ),
     (
-        column("parent_time_percent", "Share of parent", Unit::Percent, "Self time as a share of the parent's."),
+        column(
+            "parent_time_percent",
+            "Share of parent",
+            Unit::Percent,
+            "Self time as a share of the parent's self time.",
+        ),
         NodeValue::Cell(|rows, node| share(node, rows.parent(node))),
     ),
     (
@@ -114,7 +124,8 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         )
         .caveat(
             "If a node contains only asynchronous pairs, their time from start to end is used. The bytes of a \
-                `copy-done` repeat those of its `copy-start`, so they are included only in the row of the `copy-done`.",
+                `copy-done` repeat the bytes of its `copy-start`, so they are included only in the row of the \
+                `copy-done`.",
         ),
         NodeValue::Cell(|_, node| {
             let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time.time()));

@@ -95,7 +95,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "busy_self_time_percent",
             "Share of busy time",
             Unit::Percent,
-            "Self time as a share of busy time: the self time of all ops.",
+            "Self time as a share of busy time, which is the self time of all ops.",
         ),
         OpValue::Cell(|rows, row, _| share(rows.kept.time(row).0, rows.ops.op_time)),
     ),
@@ -116,7 +116,8 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "occurrences",
             "Events",
             Unit::Count,
-            "Number of events of the op. On GPUs these are kernels, and an execution may launch several.",
+            "Number of events of the op. On GPUs, these events are kernels, and an execution may launch several \
+                kernels.",
         )
         .xprof("occurrences"),
         OpValue::Cell(|rows, row, _| CellRef::Int(rows.kept.time(row).1)),
@@ -251,7 +252,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
     ),
     (
         column("sharding", "Sharding", Unit::Text, "Distribution of the result over devices, as HLO text.")
-            .caveat("Empty if the program does not record it, as for most ops of a partitioned program."),
+            .caveat("Empty if the program does not record the distribution, as for most ops of a partitioned program."),
         OpValue::Text(OpText::Sharding),
     ),
 ];

@@ -17,7 +17,7 @@ static COLUMNS: ProfileColumns<PipelineStage, 10> = [
             "programs",
             "Programs",
             Unit::Text,
-            "Programs that the stage runs, without those that take less than 2 % of the device's time.",
+            "Programs that the stage runs, except programs that take less than 2 % of the device's time.",
         ),
         |it| text(&it.programs.join(", ")),
     ),

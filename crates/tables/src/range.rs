@@ -1,5 +1,5 @@
-//! Table of statistics of an area of the timeline: the events of a range of time and some lines, by
-//! name, op, category, scope or line.
+//! Table of statistics of an area of the timeline: the events of some lines in a range of time, grouped by name, op,
+//! category, scope or line.
 
 use std::cmp::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -48,7 +48,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "Count",
             Unit::Count,
             "Number of events that are at least partly in the range. Events of length zero are counted if they begin \
-            in it.",
+                in the range.",
         )
         .caveat("Excludes instants of a Chrome trace, which are not events of a line."),
         GroupValue::Count(|group| group.sums.count),
@@ -65,7 +65,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             Unit::TimeUs,
             "Part of the total time during which no event that started later, of any name, runs on the same line.",
         )
-        .caveat("The self times on a line add up to the time during which any event runs on it."),
+        .caveat("The self times on a line add up to the time during which any event runs on the line."),
         GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
     ),
     (
@@ -97,7 +97,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
     (
         column(
             "percent_of_range",
-            "Share of range, lines added up",
+            "Share of range, sum over lines",
             Unit::Percent,
             "Total time over all lines and devices, as a share of the length of the range.",
         )

@@ -12,11 +12,12 @@ use table::{Column, Rows, Table};
 pub(crate) struct TableRecord {
     /// Name on the command line and in file names.
     pub key: &'static str,
-    /// Forms, the default first. Empty if there is only one.
+    /// Forms, the default first. Empty if the table has only one form.
     pub forms: &'static [&'static str],
     /// Returns the columns of all forms, without duplicates.
     pub columns: fn() -> Vec<Column>,
-    /// Returns the columns of one form. `None` if all forms have the same columns. Memory tables do not need it.
+    /// Returns the columns of one form. `None` if all forms have the same columns. Memory tables do not need this
+    /// function.
     pub columns_of_form: Option<fn(&str) -> Vec<Column>>,
     /// Function that makes the table.
     pub made: Made,
@@ -27,16 +28,17 @@ pub(crate) struct TableRecord {
 /// Function that makes a table, by the part of a run that it reads.
 #[derive(Clone, Copy)]
 pub(crate) enum Made {
-    /// From the unified profile, which every run has.
+    /// Makes the table from the unified profile, which every run has.
     Profile(ProfileMaker),
-    /// From the measurements, in the requested form. Runs without events get the second table instead, if there is one.
+    /// Makes the table from the measurements, in the requested form. Runs without events get the second table instead,
+    /// if there is one.
     Events(EventMaker, Option<ProfileMaker>),
-    /// From the events in an area of the timeline, in the requested form.
+    /// Makes the table from the events in an area of the timeline, in the requested form.
     Area(AreaMaker),
-    /// From the memory data, in the requested form.
+    /// Makes the table from the memory data, in the requested form.
     Memory(MemoryMaker),
-    /// From the memory data. Making the table is expensive, so callers cache it. The second function returns true if
-    /// the table has rows, without making it.
+    /// Makes the table from the memory data. Making the table is expensive, so callers cache it. The second function
+    /// returns true if the table has rows, without making it.
     KeptMemory(KeptMaker, fn(&Recorded, &str) -> bool),
 }
 

@@ -374,8 +374,8 @@ static TOP_OPS: ProfileColumns<TopOp, 9> = [
     }),
 ];
 
-/// Returns the main list of reports, with its heading: the ops with the most self time, or the
-/// kernels if the profile has no ops.
+/// Returns the main table of a report, with its heading: the ops with the most self time, or the kernels if the profile
+/// has no ops.
 pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
     match profile.op_statistics.as_ref().filter(|found| !found.top_ops.is_empty()) {
         Some(found) => {

@@ -1,5 +1,5 @@
-//! Table of every op on the roofline of its device, after the program as a whole: XProf's
-//! `roofline_model`, with its column ids.
+//! Table of the program as a whole and of every op, on the roofline of the device: XProf's `roofline_model`, with its
+//! column ids.
 
 use super::op_columns;
 use crate::record::{Made, TableRecord};
@@ -296,7 +296,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             "max_mem_bw_utilization_percent",
             "Memory utilisation",
             Unit::Percent,
-            "Used share of the bandwidth of the memory level with the largest share.",
+            "Largest share of a memory level's bandwidth that the op uses.",
         )
         .caveat("XProf shows a fraction instead of a percentage.")
         .xprof("max_mem_bw_utilization"),

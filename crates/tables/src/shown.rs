@@ -4,9 +4,9 @@
 /// Display of a table on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Keys of the columns that a page shows initially, in this order: the most important ones, narrow enough for a screen of
-    /// 1,280 pixels. All other columns can be selected. The details of a row and every export contain all columns. Empty if a
-    /// page shows the whole table.
+    /// Keys of the columns that a page shows initially, in this order: the most important columns, which fit on a
+    /// screen that is 1,280 pixels wide. All other columns can be selected. The details of a row and every export
+    /// contain all columns. Empty if a page shows the whole table.
     pub leading: &'static [&'static str],
     /// Names of the rows in filters. The first name that applies to the form of the table is used. Empty if rows have no link.
     pub row_keys: &'static [RowKey],

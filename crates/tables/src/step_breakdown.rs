@@ -89,7 +89,7 @@ const LAST: [Column; 11] = [
         "lag_us",
         "Lag behind host",
         Unit::TimeUs,
-        "Time from the start of the step's annotation on the host to the first op that was launched in it.",
+        "Time from the start of the step's annotation on the host to the first op that was launched in the step.",
     ),
     column(
         "host_busy_us",
@@ -103,12 +103,12 @@ const LAST: [Column; 11] = [
         "counted",
         "Counted",
         Unit::Flag,
-        "True if the means include the row: the step is counted, and the next step ended it on this device (or on no \
-            device).",
+        "True if the means include the row: the step is counted, and the row is as long as the step. A row is shorter \
+            if later steps ended the step only on other devices.",
     ),
 ];
 
-/// Returns all columns, with one per part in the middle.
+/// Returns the first columns, one column for each part of a step, and the last columns.
 pub(crate) fn columns() -> Vec<Column> {
     FIRST.into_iter().chain(StepPart::ALL.map(part_column)).chain(LAST).collect()
 }

@@ -1,5 +1,4 @@
-//! Table of the events in steps, one by one: every op and every idle time, with its part of the
-//! step.
+//! Table of the events in steps, one row per event: every op and every idle time, with its part of the step.
 
 use super::step_breakdown::{step_name, step_names};
 use crate::record::{Made, TableRecord};
@@ -79,7 +78,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "start_us",
             "Start",
             Unit::TimeUs,
-            "Start, from the start of the capture. For events that began before the step, the start of the step.",
+            "Start of the event, as time since the start of the capture. For events that began before the step, the \
+                start of the step.",
         )
         .caveat("Idle time with several causes has one row per cause, all with the same start."),
         |it| CellRef::Float((it.event.start - it.rows.origin).as_us()),

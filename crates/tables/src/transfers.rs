@@ -76,7 +76,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     ),
     (
         column("asynchronous", "Asynchronous", Unit::Flag, "True if the caller continued immediately.")
-            .source("The collector or, if it does not record this, the name of the call."),
+            .source("The collector's record or, if there is none, the name of the call."),
         |it| CellRef::flag(it.class.asynchronous),
     ),
     (column("measured_on", "Measured on", Unit::Text, "`device` or `host`."), |it| {
@@ -130,8 +130,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "call_site",
             "Call site",
             Unit::Text,
-            "Innermost span around the call on the calling thread. If there is no span, the op. If there are \
-                several, the one with the most time.",
+            "Innermost span around the call on the calling thread. If there is no span, the op. If there are several \
+                such spans, the span with the most time.",
         ),
         |it| CellRef::text(it.call_site.as_deref().unwrap_or("")),
     ),

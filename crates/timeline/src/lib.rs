@@ -1,5 +1,5 @@
 //! The timeline of a run: every event in its place, at any zoom level, and exact sums over any range. The crate
-//! computes geometry and draws onto an abstract canvas, independent of any screen.
+//! computes geometry and draws on an abstract canvas, so it does not depend on a screen.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

@@ -1,7 +1,8 @@
-//! Arguments of events (everything except name and time), in sets that many events share.
+//! Arguments of events, in sets that many events share. Arguments are all properties except name and time.
 //!
-//! `args!` lists everything that a set can hold. That list generates the struct, the names of its stats in both formats,
-//! the [image](super::snapshot) and [merging](mod@super::merge). To add a field, add a line there.
+//! `args!` lists all arguments that a set can contain. The struct `Args`, the names of its stats in both formats,
+//! [serialisation](super::snapshot) and [merging](mod@super::merge) all follow from this list. To add an argument, add
+//! a line to the list.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -16,20 +17,20 @@ use super::strings::{StrId, Strings};
 pub struct MemoryBytes {
     /// Bytes read from the device's main memory (HBM).
     pub hbm_read: i64,
-    /// Bytes written to the HBM.
+    /// Bytes written to the device's main memory (HBM).
     pub hbm_write: i64,
     /// Bytes read from the common memory (CMEM) of older TPUs.
     pub cmem_read: i64,
-    /// Bytes written to the CMEM.
+    /// Bytes written to the common memory (CMEM) of older TPUs.
     pub cmem_write: i64,
     /// Bytes read from the vector memory on the chip (VMEM).
     pub vmem_read: i64,
-    /// Bytes written to the VMEM.
+    /// Bytes written to the vector memory on the chip (VMEM).
     pub vmem_write: i64,
 }
 
-/// Declares [`Args`] with its texts and numbers, and an enum for each of the two. Each line has the form `field Variant
-/// (what a number holds), xplane [names of the stat], json [keys of a Chrome trace];`.
+/// Declares [`Args`] with its texts and numbers, an enum that selects a text, and an enum that selects a number. Each
+/// line has the form `field Variant (type of a number), xplane [names of the stat], json [keys of a Chrome trace];`.
 macro_rules! args {
     (
         texts { $(
@@ -41,16 +42,16 @@ macro_rules! args {
             $number:ident $Number:ident $holds:ident, xplane [$($number_stat:literal),*], json [$($number_key:literal),*];
         )* }
     ) => {
-        /// Arguments of an event: everything except its name, its time and the values that differ between its occurrences
-        /// ([`EventColumn`](super::EventColumn)). A few thousand distinct sets describe millions of events.
+        /// Arguments of an event: all properties except its name, its time and the values that differ between
+        /// occurrences ([`EventColumn`](super::EventColumn)). A few thousand distinct sets describe millions of events.
         ///
-        /// A string that the file lacks is [`StrId::EMPTY`], and a number that the file lacks is `None`. Fields have
-        /// the names of the profiler's stats.
+        /// A string that the file lacks is [`StrId::EMPTY`], and a number that the file lacks is `None`. The fields
+        /// have the names of the profiler's stats.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Args {
             $($(#[$text_doc])* pub $text: StrId,)*
             $($(#[$number_doc])* pub $number: Option<i64>,)*
-            /// Bytes by memory (TPU). `None` if the compiler did not split them by memory.
+            /// Bytes moved by memory and direction (TPU). `None` if the compiler did not split the bytes by memory.
             pub memory: Option<MemoryBytes>,
         }
 
@@ -68,7 +69,7 @@ macro_rules! args {
             }
         }
 
-        /// Selects one of the texts of [`Args`].
+        /// Selects one of the texts in [`Args`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum TextArg { $($(#[$text_doc])* $Text,)* }
 
@@ -76,12 +77,14 @@ macro_rules! args {
             /// All texts, in declaration order.
             pub const ALL: &'static [TextArg] = &[$(TextArg::$Text,)*];
 
-            /// Returns the names of the text's stats in an xplane. Empty if xplane files never contain this text.
+            /// Returns the names of the stats that contain this text in an xplane file. The list is empty if xplane
+            /// files never contain this text.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_stat),*],)* }
             }
 
-            /// Returns the keys of the text in a Chrome trace. Empty if Chrome traces never contain this text.
+            /// Returns the keys under which a Chrome trace stores this text. The list is empty if Chrome traces never
+            /// contain this text.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_key),*],)* }
             }
@@ -95,7 +98,7 @@ macro_rules! args {
             }
         }
 
-        /// Selects one of the numbers of [`Args`].
+        /// Selects one of the numbers in [`Args`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum NumberArg { $($(#[$number_doc])* $Number,)* }
 
@@ -108,12 +111,14 @@ macro_rules! args {
                 match self { $(NumberArg::$Number => Holds::$holds,)* }
             }
 
-            /// Returns the names of the number's stats in an xplane. Empty if xplane files never contain this number.
+            /// Returns the names of the stats that contain this number in an xplane file. The list is empty if xplane
+            /// files never contain this number.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_stat),*],)* }
             }
 
-            /// Returns the keys of the number in a Chrome trace. Empty if Chrome traces never contain this number.
+            /// Returns the keys under which a Chrome trace stores this number. The list is empty if Chrome traces never
+            /// contain this number.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_key),*],)* }
             }
@@ -137,32 +142,32 @@ args! {
         hlo_module HloModule, xplane [b"hlo_module"], json [b"hlo_module"];
         /// XLA's category of the instruction (`loop fusion`).
         hlo_category HloCategory, xplane [b"hlo_category"], json [b"hlo_category"];
-        /// Framework path (`jit(f)/layer_3/attn/dot_general`). Some writers store it elsewhere: see
+        /// Framework path (`jit(f)/layer_3/attn/dot_general`). Some writers store this path elsewhere: see
         /// [`Args::complete_path`].
         tf_op TfOp, xplane [b"tf_op", b"dcn_label"], json [b"tf_op"];
         /// Full expression of the instruction.
         long_name LongName, xplane [b"long_name"], json [b"long_name"];
-        /// Source file and line.
+        /// Source file and line of the instruction.
         source Source, xplane [b"source"], json [b"source"];
-        /// Registers, shared memory, grid, block and occupancy, in the collector's format.
+        /// Registers, shared memory, grid, block and occupancy of a kernel, in the format of XLA's collectors.
         kernel_details KernelDetails, xplane [b"kernel_details"], json [b"kernel_details"];
-        /// `kind_src:… kind_dst:… size:… dest:… async:…` of a copy or fill.
+        /// Details of a copy or fill: `kind_src:… kind_dst:… size:… dest:… async:…`.
         memcpy_details MemcpyDetails, xplane [b"memcpy_details"], json [b"memcpy_details"];
         /// Call stack of the instruction in the program's source, one frame per line, innermost frame last.
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
         /// Name of the instruction that this instruction duplicates.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];
-        /// Name of the host call that launched a copy. Set only if no other value contains the copy's direction. See
+        /// Name of the host call that launched a copy. Set only if no other argument contains the copy's direction. See
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
-        /// XLA command buffer that launched the kernel as a CUDA graph (`command_buffer_1`). Set if the `run` crate has
-        /// replaced the buffer's name in `hlo_op` with the name of the kernel's instruction.
+        /// XLA command buffer (`command_buffer_1`) that launched the kernel as part of a CUDA graph. Set if the `run`
+        /// crate has replaced the command buffer in `hlo_op` with the kernel's instruction.
         command_buffer CommandBuffer, xplane [], json [];
         /// Name of the allocator that allocated or freed memory (`GPU_0_bfc`).
         allocator_name AllocatorName, xplane [b"allocator_name"], json [];
-        /// Purpose of an allocation.
+        /// Purpose of a memory allocation.
         region_type RegionType, xplane [b"region_type"], json [];
-        /// Shape of the array that an allocation holds.
+        /// Shape of the array in a memory allocation.
         shape Shape, xplane [b"shape"], json [];
         /// Stage of a Grain pipeline, with its parameters.
         input_stage InputStage, xplane [b"_ipl_stage_name"], json [b"_ipl_stage_name"];
@@ -172,10 +177,10 @@ args! {
         input_category InputCategory, xplane [b"_ipl_stage_cat"], json [b"_ipl_stage_cat"];
         /// Meaning of a hardware counter, in the profiler's words.
         counter_description CounterDescription, xplane [b"performance_counter_description"], json [];
-        /// Set of hardware counters that a counter belongs to.
+        /// The set of hardware counters that contains this counter.
         counter_set CounterSet, xplane [b"performance_counter_sets"], json [];
-        /// Category of a Chrome trace event, a field next to its arguments (`cat`). JAX does not write it, Kineto
-        /// does.
+        /// Category of a Chrome trace event (`cat`), which is stored next to the event's arguments. Kineto writes a
+        /// category, but JAX does not.
         cat Cat, xplane [], json [];
     }
     numbers {
@@ -185,25 +190,26 @@ args! {
         model_flops ModelFlops Count, xplane [b"model_flops"], json [b"model_flops"];
         /// FLOPs, including those that the compiler added.
         flops Flops Count, xplane [b"flops"], json [b"flops"];
-        /// Bytes of a copy, if they have their own stat: in the host's transfer calls, in Kineto's `bytes`, or in the
-        /// host call that launched the copy.
+        /// Bytes of a copy, if a separate stat contains them: a stat of the host's transfer calls, Kineto's `bytes`, or
+        /// a stat of the host call that launched the copy.
         copy_bytes CopyBytes Count, xplane [b"size"], json [b"bytes", b"size"];
         /// HLO program that the instruction belongs to.
         program_id ProgramId Id, xplane [b"program_id"], json [b"program_id"];
         /// Device number of an op that runs on a host thread (CPU backend), or of a host call.
         device_ordinal DeviceOrdinal Id, xplane [b"device_ordinal"], json [b"device_ordinal", b"device"];
-        /// Number of a device on its host, for an allocation or a release (TPU).
+        /// Number of a device on its host, for an event that allocates or frees memory (TPU).
         index_on_host IndexOnHost Id, xplane [b"index_on_host"], json [];
         /// Bytes that a transfer between hosts or devices moved.
         bytes_transferred BytesTransferred Count,
             xplane [b"bytes_transferred", b"payload_size_bytes"], json [b"bytes_transferred"];
         /// Number of a hardware counter of a chip.
         counter_id CounterId Id, xplane [b"performance_counter_id"], json [];
-        /// Number of members in a group of a collective between TPU slices. 1 for transfers from one device to another.
+        /// Number of members in a group of a collective between TPU slices, or 1 for transfers from one device to
+        /// another.
         dcn_group_size DcnGroupSize Count, xplane [], json [];
-        /// CUDA graph (XLA command buffer) that launched the kernel.
+        /// Id of the CUDA graph (XLA command buffer) that launched the kernel.
         graph_id GraphId Id, xplane [b"cuda_graph_id"], json [b"cuda_graph_id"];
-        /// The kernel's node in that graph.
+        /// Id of the kernel's node in the CUDA graph.
         graph_node_id GraphNodeId Id, xplane [b"cuda_graph_node_id"], json [b"cuda_graph_node_id", b"graph node id"];
     }
 }
@@ -215,14 +221,14 @@ pub fn instruction_name(hlo_op: &str) -> &str {
 }
 
 impl Args {
-    /// Returns true if a graph (CUDA, HIP) launched the kernel. The number 0 means none.
+    /// Returns true if a graph (CUDA, HIP) launched the kernel. The graph number 0 means that there is no graph.
     pub fn is_in_graph(&self) -> bool {
         [self.graph_id, self.graph_node_id].into_iter().flatten().any(|id| id != 0)
     }
 
-    /// Sets the framework path from the other stats in which some writers store it. On GPUs, `tf_op` is often just
-    /// `XlaModule:` and the stat `name` holds the path. TensorFlow writes an annotation, `Mul:Mul#id=1,...#`. Either
-    /// argument may be empty.
+    /// Sets the framework path if a writer stored it in another stat. On GPUs, `tf_op` is often just `XlaModule:`, and
+    /// the stat `name` contains the path. TensorFlow stores the path in an annotation: `Mul:Mul#id=1,...#`. `name` and
+    /// `annotation` may be empty.
     pub fn complete_path(&mut self, name: StrId, annotation: StrId, strings: &mut Strings) {
         if !name.is_empty() && (self.tf_op.is_empty() || strings.get(self.tf_op) == "XlaModule:") {
             self.tf_op = name;
@@ -233,7 +239,7 @@ impl Args {
         }
     }
 
-    /// Returns the set with each text handle replaced by the result of `text`.
+    /// Returns the set in which `text` has replaced each text handle.
     pub(super) fn with_texts(mut self, text: impl Fn(StrId) -> StrId) -> Args {
         for &field in TextArg::ALL {
             let slot = self.text_mut(field);
@@ -251,7 +257,8 @@ impl ArgsId {
     /// The empty set.
     pub const NONE: ArgsId = ArgsId(0);
 
-    /// Returns a dense index, which is 0 for the empty set. It suits side tables with one entry per set.
+    /// Returns the index of the set, which is 0 for the empty set. Indices are dense, so that side tables can have one
+    /// entry per set.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -292,17 +299,18 @@ impl ArgsTable {
         ArgsId(id)
     }
 
-    /// Returns the set of a handle. A handle that is out of range (from another table) gives the empty set.
+    /// Returns the set of a handle. If the handle is out of range (because it belongs to another table), returns the
+    /// empty set.
     pub fn get(&self, id: ArgsId) -> Args {
         self.kept.sets.get(id.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the set at an index from [`ArgsId::index`]. Use it to iterate over all sets.
+    /// Returns the set at an index from [`ArgsId::index`]. Use this function to iterate over all sets.
     pub fn set(&self, index: usize) -> Option<&Args> {
         self.kept.sets.get(index)
     }
 
-    /// Builds a table of these sets, in this order. Returns `None` if the sets do not come from a table.
+    /// Builds a table that contains these sets in this order. Returns `None` if the sets do not come from a table.
     pub(crate) fn from_sets(sets: Vec<Args>) -> Option<ArgsTable> {
         let count = sets.len();
         let kept = KeptArgs { sets: Vec::with_capacity(count), index: Index::with_capacity(count) };
@@ -311,12 +319,12 @@ impl ArgsTable {
         (are_distinct && sets.first() == Some(&Args::default())).then_some(table)
     }
 
-    /// Returns the number of distinct sets, including the empty one.
+    /// Returns the number of distinct sets, including the empty set.
     pub fn len(&self) -> usize {
         self.kept.sets.len()
     }
 
-    /// Returns true if only the empty set is stored.
+    /// Returns true if the table contains only the empty set.
     pub fn is_empty(&self) -> bool {
         self.kept.sets.len() == 1
     }

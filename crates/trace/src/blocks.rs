@@ -1,16 +1,16 @@
 //! Loops over millions of items, one block at a time.
 //!
-//! A browser compiles WebAssembly twice: at first quickly into slow code, then into fast code once a function proves hot. A
-//! call that is already running stays in the code that it started in. A single long loop over all events would therefore
-//! run the slow code to its end, which takes several times as long. Here, each block is a separate call, and all calls
-//! except the first few run the fast code:
+//! A browser compiles WebAssembly twice: first quickly into slow code, and later into fast code for functions that run
+//! often. A call that is already running continues in the code in which it started. Therefore, a single long loop over
+//! all events would run the slow code to its end, which takes several times as long. In this module, each block is a
+//! separate call, and all calls except the first few run the fast code:
 //!
 //! ```text
 //! one loop     [ slow slow slow slow slow slow slow slow slow ]
 //! in blocks    [ slow ][ slow ][fast][fast][fast]
 //! ```
 
-/// Number of items in a block, large enough that the cost of a call does not matter.
+/// Number of items in a block. A block is so large that the cost of a call does not matter.
 const BLOCK: usize = 2048;
 
 /// Calls `visit` for every item, in order.
@@ -30,8 +30,8 @@ fn visit_block_mut<T>(items: &mut [T], visit: &mut impl FnMut(&mut T)) {
     items.iter_mut().for_each(visit);
 }
 
-/// Calls `visit` for every block, in order, each as a separate call. Intended for loops that keep their totals in
-/// registers and store them at the end of a block.
+/// Calls `visit` for every block, in order. Each call of `visit` is separate. This function is intended for loops that
+/// keep totals in registers and store them at the end of a block.
 pub(crate) fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
     for block in items.chunks(BLOCK) {
         visit_block(block, &mut visit);

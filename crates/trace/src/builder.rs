@@ -1,4 +1,4 @@
-//! Builds traces in code, so that tests contain timelines instead of file contents.
+//! Builds traces in code, so that tests contain timelines instead of bytes of files.
 //!
 //! ```
 //! use trace::TraceBuilder;
@@ -17,7 +17,7 @@ use super::{
 };
 use base::Ps;
 
-/// Collects planes, lines and events. Times are whole microseconds from the anchor.
+/// Collects the planes, lines and events of a trace. Times are whole microseconds from the anchor.
 #[derive(Debug)]
 pub struct TraceBuilder {
     trace: Trace,
@@ -29,7 +29,7 @@ impl Default for TraceBuilder {
     }
 }
 
-/// The event that was added last. The methods set its arguments.
+/// The event that was added last. The methods of the builder set the event's arguments.
 #[derive(Debug)]
 pub struct EventBuilder<'a> {
     trace: &'a mut Trace,
@@ -40,12 +40,12 @@ pub struct EventBuilder<'a> {
 }
 
 impl TraceBuilder {
-    /// Creates an empty trace, with the format of an xplane.
+    /// Creates an empty trace whose format is xplane.
     pub fn new() -> TraceBuilder {
         TraceBuilder { trace: Trace { format: Some(SourceFormat::XPlane), ..Trace::default() } }
     }
 
-    /// Returns the line `name` of the plane `plane`. Creates either if it does not exist.
+    /// Returns the line `name` of the plane `plane`. Creates the plane or the line if it does not exist.
     pub fn line(&mut self, plane: &str, name: &str) -> LineId {
         let (plane_name, name) = (self.trace.strings.intern(plane), self.trace.strings.intern(name));
         let plane = self.trace.planes.iter().position(|p| p.name == plane_name).unwrap_or_else(|| {
@@ -82,12 +82,12 @@ impl TraceBuilder {
         }
     }
 
-    /// Returns the trace so far, for tests that need more than the builder offers.
+    /// Returns the unfinished trace, for tests that need more than the builder offers.
     pub fn trace_mut(&mut self) -> &mut Trace {
         &mut self.trace
     }
 
-    /// Returns the finished trace: its planes and lines are classified, and its copies are complete.
+    /// Returns the finished trace. The trace's planes and lines are classified, and its copies are complete.
     pub fn build(mut self) -> Trace {
         self.trace.complete_events = self.trace.events.len() as u64;
         classify::classify(&mut self.trace);
@@ -177,7 +177,7 @@ impl EventBuilder<'_> {
     }
 }
 
-/// Stores the event when its builder goes out of scope, so that a bare `b.event(...)` is complete.
+/// Stores the event when its builder goes out of scope, so that `b.event(...)` alone is enough.
 impl Drop for EventBuilder<'_> {
     fn drop(&mut self) {
         self.event.args = self.trace.args.intern(&self.args);

@@ -1,4 +1,4 @@
-//! Events grouped by line, and other facts that are collected in the same pass over all events.
+//! Events grouped by line, and other data that is collected in the same pass over all events.
 
 use std::ops::Range;
 
@@ -8,22 +8,22 @@ use base::Ps;
 /// The events of a trace by line.
 #[derive(Clone, Debug, Default)]
 pub struct ByLine {
-    /// Events of each line, sorted by ascending start, then by descending duration (so that a parent precedes its
-    /// children), then by file order.
+    /// Events of each line, sorted by ascending start. Events with equal start are sorted by descending duration (so
+    /// that a parent precedes its children), and then by file order.
     pub events: Vec<LineEvents>,
-    /// Indices of the lines of each plane, in order, indexed by the plane.
+    /// Indices of the lines of each plane, in order. The outer index is the plane.
     lines_by_plane: Vec<Vec<usize>>,
-    /// Time from the first start to the last end of all events. `None` if there are no events.
+    /// Time range from the first start to the last end of all events. `None` if the trace has no events.
     pub extent: Option<Interval>,
-    /// Distinct names of the events on host lines. Most searches through millions of host events look for a name that
-    /// no event has.
+    /// Distinct names of the events on host lines. Searches look here first, because most of them look for a name that
+    /// no host event has.
     pub host_names: Vec<StrId>,
 }
 
 /// The events of one line in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvents {
-    /// Events that are consecutive in the file and already sorted, such as the events of a device in an xplane.
+    /// Events that are consecutive in the file and already sorted, such as the events of a device in an xplane file.
     Run(EventIds),
     /// Events in any other order, 4 bytes each.
     List(Vec<EventId>),
@@ -43,7 +43,7 @@ impl LineEvents {
         self.len() == 0
     }
 
-    /// Returns the event at a position in the order.
+    /// Returns the event at a position in the sorted order.
     #[inline]
     pub fn get(&self, place: usize) -> Option<EventId> {
         match self {
@@ -52,7 +52,7 @@ impl LineEvents {
         }
     }
 
-    /// Returns all events in order.
+    /// Returns all events of the line in order.
     pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
         let (run, list) = match self {
             LineEvents::Run(run) => (run.clone(), [].as_slice()),
@@ -66,7 +66,7 @@ impl LineEvents {
         self.for_each_time_at(events, 0..self.len(), |_, kind, interval| visit(kind, interval));
     }
 
-    /// Calls `visit` with the id, the kind and the interval of each event at `places` in the order.
+    /// Calls `visit` with the id, the kind and the interval of each event whose position is in `places`.
     pub fn for_each_time_at(
         &self,
         events: &Events,
@@ -86,7 +86,7 @@ impl LineEvents {
         }
     }
 
-    /// Calls `visit` for all events, in order. See [`blocks`](super::blocks) for why long loops use it.
+    /// Calls `visit` for all events, in order. [`blocks`](super::blocks) explains why long loops use such a function.
     pub fn for_each(&self, events: &Events, mut visit: impl FnMut(EventId, Event)) {
         match self {
             LineEvents::Run(run) => events.for_each_of(run.clone(), visit),
@@ -136,15 +136,15 @@ impl LineProgress {
         EventIds::new(self.first.0..self.last.0 + 1)
     }
 
-    /// Returns true if the events are consecutive in the file, as in an xplane.
+    /// Returns true if the events of the line are consecutive in the file, as in an xplane file.
     fn is_run(&self) -> bool {
         self.count == self.last.index() - self.first.index() + 1
     }
 }
 
 impl ByLine {
-    /// Sorts the events of `trace`. Needs one pass if the events of each line are consecutive in the file, and otherwise
-    /// two.
+    /// Sorts the events of `trace` by line. Needs one pass if the events of each line are consecutive in the file, and
+    /// two passes otherwise.
     pub fn new(trace: &Trace) -> ByLine {
         let mut seen = vec![LineProgress::NOTHING; trace.lines.len()];
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
@@ -171,7 +171,7 @@ impl ByLine {
     }
 
     /// Returns the lines of a plane in order, each with its index and its events. Thousands of devices have tens of
-    /// thousands of lines, so scanning the lines of all planes for each device would take quadratic time.
+    /// thousands of lines. Scanning the lines of all planes for each device would take quadratic time.
     pub fn lines_of<'a>(
         &'a self,
         trace: &'a Trace,
@@ -181,7 +181,7 @@ impl ByLine {
         lines.iter().filter_map(|&line| Some((line, trace.lines.get(line)?, self.events.get(line)?)))
     }
 
-    /// Returns the events on the lines of a plane that have this kind, line by line.
+    /// Returns the events of those lines of a plane that have this kind, line by line.
     pub fn events_of<'a>(
         &'a self,
         trace: &'a Trace,

@@ -1,5 +1,5 @@
-//! Classifies planes and lines by their names. The kind of an event follows from its line, never from a substring of
-//! its name.
+//! Classifies planes and lines by their names. The kind of an event follows from its line, and never from a part of its
+//! name.
 
 use super::{Plane, Platform, StrId, Trace};
 
@@ -20,7 +20,7 @@ pub enum PlaneKind {
     },
     /// The host's threads.
     Host,
-    /// Any other plane (metadata, counters, custom planes). No metric includes it.
+    /// Any other plane (metadata, counters, custom planes). No metric includes such a plane.
     #[default]
     Other,
 }
@@ -28,16 +28,16 @@ pub enum PlaneKind {
 /// Kind of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LineKind {
-    /// Ops or kernels that occupy the device: `XLA Ops` of a TPU, a stream of a GPU.
+    /// Ops or kernels that occupy the device. For example, `XLA Ops` of a TPU, or a stream of a GPU.
     DeviceOps,
     /// Runs of programs: `XLA Modules`.
     Modules,
     /// Steps as XProf groups them: `Steps`.
     Steps,
-    /// Asynchronous ops (`Async XLA Ops`): DMA transfers and collectives that are in flight while the ops run. Their
-    /// time is never added to the time of the ops.
+    /// Asynchronous ops (`Async XLA Ops`): DMA transfers and collectives that run in the background while ops run. The
+    /// time of these ops is never added to the time of the ops on other lines.
     AsyncOps,
-    /// Line that repeats other lines (`Framework Ops`, `XLA Ops` derived from streams, ...).
+    /// A line that repeats other lines (`Framework Ops`, `XLA Ops` derived from streams, ...).
     Derived,
     /// A thread of the host.
     Host,
@@ -87,14 +87,14 @@ fn is_stream(name: &str) -> bool {
     name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("stream"))
 }
 
-/// Returns true for the categories that Kineto gives to work on a GPU. Older files spell them `Kernel`, `Memcpy`,
-/// `Memset`.
+/// Returns true for the categories that Kineto gives to work on a GPU. Older files spell these categories `Kernel`,
+/// `Memcpy`, `Memset`.
 pub fn is_gpu_cat(cat: &str) -> bool {
     ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
 
-/// Returns true for the categories that an op on a stream may have: none, one of Kineto's, or the single category of
-/// TensorFlow 1 timelines.
+/// Returns true for the categories that an op on a stream may have. Such an op has no category, one of Kineto's GPU
+/// categories, or the single category of TensorFlow 1 timelines.
 pub fn is_op_cat(cat: &str) -> bool {
     cat.is_empty() || cat == "Op" || is_gpu_cat(cat)
 }
@@ -117,7 +117,7 @@ pub fn classify(trace: &mut Trace) {
     ops_without_streams(trace);
 }
 
-/// Makes `XLA Ops` the op line of GPUs without streams. On other GPUs that line repeats the streams.
+/// On GPUs without streams, makes `XLA Ops` the line of ops. On other GPUs, this line repeats the streams.
 fn ops_without_streams(trace: &mut Trace) {
     let is_gpu = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { platform: Platform::Gpu, .. });
     let mut lacks_streams: Vec<bool> = trace.planes.iter().map(is_gpu).collect();

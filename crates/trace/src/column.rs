@@ -11,12 +11,12 @@ const BLOCK: usize = 1 << BLOCK_BITS;
 /// An append-only column of `Copy` values. Clones are cheap: full blocks are shared until one clone changes a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Column<T> {
-    /// Full blocks. Those that were [taken](Column::take_full) are empty.
+    /// Full blocks. Blocks that were [taken](Column::take_full) are empty.
     full: Vec<Arc<Vec<T>>>,
-    /// Block after the full blocks. When it is full, the next value moves it to `full`.
+    /// The last block, which follows the full blocks. When this block is full, the next value moves it to `full`.
     last: Vec<T>,
     len: usize,
-    /// Number of blocks that were taken.
+    /// Number of full blocks that were taken.
     taken: usize,
 }
 
@@ -27,18 +27,18 @@ impl<T> Default for Column<T> {
 }
 
 impl<T: Copy> Column<T> {
-    /// Returns the number of values.
+    /// Returns the number of values that were pushed.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns true if nothing was pushed.
+    /// Returns true if no value was pushed.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Appends a value. The function that makes room does not receive the value, so that the value can stay in a
-    /// register.
+    /// processor register.
     #[inline]
     pub(crate) fn push(&mut self, value: T) {
         if self.last.len() >= BLOCK {
@@ -48,8 +48,8 @@ impl<T: Copy> Column<T> {
         self.len += 1;
     }
 
-    /// Starts a new block. The first block starts small, because most traces in a folder are tiny. Later blocks fill
-    /// up soon.
+    /// Starts a new block. The first block starts small, because most traces in a folder are tiny. Later blocks have
+    /// full size.
     #[cold]
     #[inline(never)]
     fn add_block(&mut self) {
@@ -60,7 +60,7 @@ impl<T: Copy> Column<T> {
         self.full.len() + usize::from(!self.last.is_empty())
     }
 
-    /// Returns a block. Empty past the end.
+    /// Returns the block at an index, or an empty slice if there is no such block.
     #[inline(always)]
     fn block(&self, at: usize) -> &[T] {
         match self.full.get(at) {
@@ -70,14 +70,15 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Returns the value at `index`, or `None` past the end. Always inlined, even in builds optimised for size, because
-    /// it is the inner part of most long loops.
+    /// Returns the value at `index`, or `None` past the end. This function is inlined even in builds optimised for
+    /// size, because it is the innermost part of most long loops.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> Option<T> {
         self.block(index >> BLOCK_BITS).get(index & (BLOCK - 1)).copied()
     }
 
-    /// Returns the value at `index` for changing. Its block is then no longer shared.
+    /// Returns a mutable reference to the value at `index`. The block of the value is then no longer shared with
+    /// clones.
     #[inline]
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let (block, place) = (index >> BLOCK_BITS, index & (BLOCK - 1));
@@ -92,7 +93,7 @@ impl<T: Copy> Column<T> {
         values.for_each(|value| self.push(value));
     }
 
-    /// Appends a block of another column. Reuses the block without copying it if the last block is full.
+    /// Appends a block of another column. If the last block is full, reuses `block` without copying it.
     pub(crate) fn append(&mut self, block: Vec<T>) {
         if self.len.is_multiple_of(BLOCK) && block.len() <= BLOCK {
             self.len += block.len();
@@ -105,7 +106,8 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Takes the blocks that will not grow any more. [`len`](Column::len) still includes their values.
+    /// Removes the blocks that will not grow any more, and returns them. [`len`](Column::len) still includes their
+    /// values.
     pub(crate) fn take_full(&mut self) -> impl Iterator<Item = Vec<T>> {
         let full = self.full.len();
         let taken = self.full.get_mut(self.taken..).unwrap_or_default();
@@ -139,7 +141,7 @@ impl<T: Copy> Column<T> {
         self.taken > 0
     }
 
-    /// Returns a range of the values as slices, in order.
+    /// Returns the values in an index range as slices, in order.
     pub(crate) fn slices(&self, part: Range<usize>) -> impl Iterator<Item = &[T]> {
         let (first, last) = (part.start >> BLOCK_BITS, part.end.div_ceil(BLOCK));
         (first..last.min(self.num_blocks())).map(move |at| {
@@ -150,7 +152,7 @@ impl<T: Copy> Column<T> {
         })
     }
 
-    /// Returns the values in order, as one slice per storage block. Leaves out blocks that were taken.
+    /// Returns the values in order, as one vector per block. Leaves out blocks that were taken.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
         let last = Some(self.last).filter(|last| !last.is_empty());
         self.full.into_iter().skip(self.taken).map(Arc::unwrap_or_clone).chain(last)
@@ -162,7 +164,7 @@ impl<T: Copy> Column<T> {
     }
 }
 
-/// Column of values that only some events have: event ids (ascending) and their values.
+/// A column of values that only some events have. The column consists of event ids (ascending) and their values.
 #[derive(Clone, Debug, Default)]
 pub struct SparseColumn {
     events: Column<EventId>,
@@ -180,16 +182,16 @@ impl SparseColumn {
         self.events.is_empty()
     }
 
-    /// Adds the value of `event`. Events must be added in ascending order, each at most once.
+    /// Adds the value of `event`. Callers must add events in ascending order, and each event at most once.
     #[inline]
     pub fn push(&mut self, event: EventId, value: i64) {
         self.events.push(event);
         self.values.push(value);
     }
 
-    /// Returns the value of `event`. A binary search finds its block and its position there. If all events from the block's
-    /// first event on have a value, the search in the block is skipped. Because ids ascend, the position is at most the
-    /// distance between the ids.
+    /// Returns the value of `event`. A binary search finds the block of the event, and then the position in the block.
+    /// If all events since the block's first event have a value, the position follows from the event's id without a
+    /// search.
     pub fn get(&self, event: EventId) -> Option<i64> {
         let after = self.events.full.partition_point(|block| block.first().is_some_and(|&first| first <= event));
         // The last block follows the full blocks.
@@ -204,18 +206,18 @@ impl SparseColumn {
         self.values.block(block).get(at).copied()
     }
 
-    /// Returns events and their values in ascending order, in the blocks that hold them.
+    /// Returns the events and their values in ascending order, as the blocks in which they are stored.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = (Vec<EventId>, Vec<i64>)> {
         self.events.into_blocks().zip(self.values.into_blocks())
     }
 
-    /// Appends the contents of a block of another column.
+    /// Appends the events and values of a block from another column.
     pub(crate) fn extend(&mut self, events: impl Iterator<Item = EventId>, values: impl Iterator<Item = i64>) {
         self.events.extend(events);
         self.values.extend(values);
     }
 
-    /// Returns true if events are ascending, as [`SparseColumn::get`] requires.
+    /// Returns true if the events ascend, as [`SparseColumn::get`] requires.
     pub(crate) fn is_sorted(&self) -> bool {
         self.events.iter().is_sorted_by(|a, b| a < b)
     }
@@ -225,7 +227,7 @@ impl SparseColumn {
         self.events.iter().zip(self.values.iter())
     }
 
-    /// Calls `visit` for all pairs. See [`blocks`](super::blocks) for why long loops use it.
+    /// Calls `visit` for all pairs. [`blocks`](super::blocks) explains why long loops use such a function.
     pub fn for_each(&self, mut visit: impl FnMut(EventId, i64)) {
         for (events, values) in self.events.blocks().zip(self.values.blocks()) {
             one_block(events, values, &mut visit);

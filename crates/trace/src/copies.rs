@@ -1,9 +1,9 @@
-//! Copies and fills on GPU streams: recognises them, and finds their direction and size.
+//! Recognises copies and fills on GPU streams, and finds the direction and the size of each copy.
 //!
-//! Some collectors record direction and size only on the host call. For example, ROCm runs copies as kernels called
-//! `__amd_rocclr_copyBuffer`, which `hipMemcpyHtoDAsync` launches. After a trace was read, [`complete`] looks up the call
-//! once and writes its direction and size into the arguments of the copy. Code that runs later then needs only the name and
-//! the arguments of a copy.
+//! Some collectors record direction and size only on the host call that launches the copy. For example, ROCm runs
+//! copies as kernels called `__amd_rocclr_copyBuffer`, which `hipMemcpyHtoDAsync` launches. After a trace was read,
+//! [`complete`] looks up the host call of each copy that lacks a direction or a size, and writes the call's values into
+//! the arguments of the copy. Code that runs later then needs only the name and the arguments of a copy.
 
 use rustc_hash::FxHashMap;
 
@@ -39,7 +39,7 @@ impl Direction {
         Direction::Other,
     ];
 
-    /// Returns the name in the report.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             Direction::HostToDevice => "h2d",
@@ -72,7 +72,7 @@ const SPELLINGS: [(&str, Direction); 15] = [
     ("dtod", Direction::WithinDevice),
 ];
 
-/// Prefixes of the names of copies and fills, in the same spelling.
+/// Prefixes of the names of copies and fills, without punctuation and in lower case.
 const STARTS: [&str; 8] = [
     "memcpy",
     "memset",
@@ -85,7 +85,8 @@ const STARTS: [&str; 8] = [
 ];
 
 /// Returns the direction of a GPU copy or fill, or `None` for any other op. The op's name takes precedence over
-/// `memcpy_details`, which takes precedence over the call that launched it (set by [`complete`]).
+/// `memcpy_details`. The host call that launched the op is used only if neither the op's name nor `memcpy_details`
+/// contains a direction (see [`complete`]).
 pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> {
     let args = trace.args.get(args);
     let name = trace.text(name);
@@ -104,7 +105,7 @@ pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> 
     direction.or_else(|| of_call(trace, args.copy_call)).or(Some(Direction::Other))
 }
 
-/// Returns the direction in the name of a host call: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
+/// Returns the direction that the name of a host call contains (`cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`).
 fn of_call(trace: &Trace, name: StrId) -> Option<Direction> {
     let call: String = trace.text(name).chars().take(64).map(|c| c.to_ascii_lowercase()).collect();
     let is_copy = call.contains("memcpy") || call.contains("memset");
@@ -115,7 +116,7 @@ fn is_copy_cat(cat: &str) -> bool {
     ["gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
 
-/// Returns the direction in `kind_src:pageable kind_dst:device`.
+/// Returns the direction that a text such as `kind_src:pageable kind_dst:device` contains.
 fn from_details(details: &str) -> Option<Direction> {
     let host = |kind: &str| matches!(kind, "pageable" | "pinned" | "host");
     let device = |kind: &str| matches!(kind, "device" | "array" | "device_static");
@@ -128,20 +129,21 @@ fn from_details(details: &str) -> Option<Direction> {
     }
 }
 
-/// Returns the value of `key` in `key:value key:value`.
+/// Returns the value of `key` in a text of the form `key:value key:value`.
 pub fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
     details.split_ascii_whitespace().find_map(|pair| pair.strip_prefix(key)?.strip_prefix(':'))
 }
 
-/// Returns the size of a copy, in bytes. ROCm writes 0 for "unknown".
+/// Returns the size of a copy, in bytes. A size of 0 is treated as unknown, because ROCm writes 0 for unknown sizes.
 pub fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
     let stated = detail(trace.text(args.memcpy_details), "size").and_then(|text| text.parse::<u64>().ok());
     let counted = || args.copy_bytes.and_then(|bytes| u64::try_from(bytes).ok());
     stated.filter(|&bytes| bytes > 0).or_else(counted).filter(|&bytes| bytes > 0)
 }
 
-/// Completes copies that lack a direction or a size, from the call that launched them. The call is the first host event
-/// with the same correlation id. Takes linear time, and does nothing if every copy is complete.
+/// Completes copies that lack a direction or a size with data from the host calls that launched them. The host call of
+/// a copy is the first host event with the same correlation id. The time is linear in the number of events. Does
+/// nothing if every copy is complete.
 pub fn complete(trace: &mut Trace) {
     let incomplete: Vec<bool> = (0..trace.events.kinds().len()).map(|kind| is_incomplete(trace, kind)).collect();
     if !incomplete.contains(&true)
@@ -180,7 +182,7 @@ pub fn complete(trace: &mut Trace) {
     }
 }
 
-/// Returns true if events of this kind are copies or fills without a direction or a size.
+/// Returns true if events of this kind are copies or fills that lack a direction or a size.
 fn is_incomplete(trace: &Trace, kind: usize) -> bool {
     let Some(kind) = trace.events.kinds().get(kind) else { return false };
     let on_gpu = trace.lines.get(kind.line.index()).is_some_and(|line| {
@@ -198,7 +200,8 @@ fn host_of(trace: &Trace, line: &Line) -> (u16, bool) {
     (trace.plane_of(line).map_or(0, |plane| plane.host), line.kind == LineKind::Host)
 }
 
-/// Returns the arguments of a copy, completed from its call. Returns `None` if the call adds nothing.
+/// Returns the arguments of a copy, completed with data from its host call. Returns `None` if the host call adds
+/// nothing.
 fn completed(trace: &Trace, copy: EventId, call: EventId) -> Option<Args> {
     let (copy, call) = (trace.events.get(copy)?, trace.events.get(call)?);
     let old = trace.args_of(&copy);

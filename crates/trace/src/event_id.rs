@@ -1,8 +1,8 @@
-//! Ids of events: a separate type, so that an id cannot be confused with a position in a list of events.
+//! Ids of events have their own type, so that an id cannot be confused with a position in a list of events.
 
 use std::ops::Range;
 
-/// Id of an event: its index in a trace's file order.
+/// Id of an event: the index of the event in the file order of its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(pub(crate) u32);
 
@@ -13,7 +13,7 @@ impl EventId {
         EventId(index)
     }
 
-    /// Index of the event among the [`Events`](crate::Events).
+    /// Returns the index of the event among the [`Events`](crate::Events) of its trace.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -31,20 +31,20 @@ impl EventId {
 pub struct EventIds(Range<u32>);
 
 impl EventIds {
-    /// Returns the events of a half-open range of indices.
+    /// Returns the events in this half-open range of indices.
     #[inline]
     pub(crate) fn new(indices: Range<u32>) -> EventIds {
         EventIds(indices)
     }
 
-    /// Returns the event at a position.
+    /// Returns the event at a position in this range.
     #[inline]
     pub fn get(&self, place: usize) -> Option<EventId> {
         let index = self.0.start.checked_add(u32::try_from(place).ok()?)?;
         (index < self.0.end).then_some(EventId(index))
     }
 
-    /// Returns the events at a range of positions. The range is clipped at the end.
+    /// Returns the events at a range of positions. The range is clipped at the last event.
     pub(crate) fn part(&self, places: Range<usize>) -> EventIds {
         let index =
             |place: usize| self.0.start.saturating_add(u32::try_from(place).unwrap_or(u32::MAX)).min(self.0.end);

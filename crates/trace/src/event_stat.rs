@@ -1,9 +1,9 @@
-//! Stats of events that crossprof reads, by their names in the two formats.
+//! Stats of events that crossprof reads, with their names in the two formats.
 
 use super::args::{NumberArg, TextArg};
 use super::event_columns::EventColumn;
 
-/// A stat of an event (xplane), or an argument of an event (Chrome trace).
+/// A stat of an event in an xplane file, or an argument of an event in a Chrome trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventStat {
     /// A text of [`Args`](super::Args).
@@ -12,24 +12,26 @@ pub enum EventStat {
     Number(NumberArg),
     /// A value in a sparse column.
     Column(EventColumn),
-    /// `name`: the framework path of GPU events. See [`Args::complete_path`](super::Args::complete_path).
+    /// The stat `name`, which contains the framework path of GPU events. See
+    /// [`Args::complete_path`](super::Args::complete_path).
     Name,
-    /// `annotation`: the framework op, written by TensorFlow.
+    /// The stat `annotation`, which contains the framework op and is written by TensorFlow.
     Annotation,
     /// Start on the chip's own clock, in picoseconds.
     ChipStart,
     /// Duration on the chip's own clock, in picoseconds.
     ChipDuration,
-    /// [`MemoryBytes`](super::MemoryBytes), as a message (xplane only).
+    /// [`MemoryBytes`](super::MemoryBytes), encoded as a message (xplane only).
     Memory,
-    /// `dcn_collective_info`: groups of a collective between TPU slices, as a message (xplane only).
+    /// The stat `dcn_collective_info`, which contains the groups of a collective between TPU slices as a message
+    /// (xplane only).
     DcnCollective,
     /// Name of a step, which replaces the event's name (xplane only).
     StepName,
 }
 
 impl EventStat {
-    /// Returns the stat with this name in an xplane. Returns `None` if crossprof does not use it.
+    /// Returns the stat that has this name in an xplane file. Returns `None` if crossprof does not use the stat.
     pub fn of_xplane(stat: &[u8]) -> Option<EventStat> {
         let argument = || TextArg::of_xplane(stat).map(EventStat::Text);
         let number = || NumberArg::of_xplane(stat).map(EventStat::Number);
@@ -43,7 +45,7 @@ impl EventStat {
         argument().or_else(number).or_else(column).or_else(other)
     }
 
-    /// Returns the stat with this key in a Chrome trace. Returns `None` if crossprof does not use it.
+    /// Returns the stat that has this key in a Chrome trace. Returns `None` if crossprof does not use the key.
     pub fn of_json(key: &[u8]) -> Option<EventStat> {
         let argument = || TextArg::of_json(key).map(EventStat::Text);
         let number = || NumberArg::of_json(key).map(EventStat::Number);

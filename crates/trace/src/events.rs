@@ -1,5 +1,5 @@
-//! Events of a trace: rows of 20 bytes, plus 12 bytes for each id that an event carries. Packed events follow the
-//! rows.
+//! Events of a trace. Each event takes a row of 20 bytes, plus 12 bytes for each id that it has. Packed events are
+//! stored after the rows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ use super::strings::StrId;
 use crate::LineId;
 use base::Ps;
 
-/// One event, copied out of the columns.
+/// One event, copied from the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Line (thread, stream) of the event.
     pub line: LineId,
     /// Name of the event.
     pub name: StrId,
-    /// Start, from the anchor.
+    /// Start of the event, relative to the anchor.
     pub start: Ps,
     /// Duration, never negative.
     pub duration: Ps,
@@ -33,20 +33,21 @@ pub struct Event {
 }
 
 impl Event {
-    /// Returns start plus duration.
+    /// Returns the start plus the duration.
     pub fn end(&self) -> Ps {
         self.start + self.duration
     }
 }
 
-/// A stored event: its [kind](Kinds), start and duration, as 4-byte words so that rows need no padding. Code that reads an
-/// event nearly always needs most of these values, so they are stored together.
+/// A stored event: its [kind](Kinds), start and duration, as 4-byte words without padding. The values are stored
+/// together because code that reads an event nearly always needs most of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row(RowWords);
 
 type RowWords = [u32; 5];
 
-/// Consecutive events, as words that another program of the same build can read: see [`snapshot`](super::snapshot).
+/// Consecutive events as words. Another program of the same build can read these words: see
+/// [`snapshot`](super::snapshot).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowBlock(Vec<RowWords>);
 
@@ -74,7 +75,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Returns the id, the kind (an index into [`Events::kinds`]) and the interval of each event.
+    /// Returns the id, the kind (an index into [`Events::kinds`]) and the interval of each event in the block.
     #[inline(always)]
     pub fn times(self) -> impl Iterator<Item = (EventId, usize, Interval)> + 'a {
         let events = (self.first..).zip(self.rows);
@@ -112,16 +113,16 @@ impl Row {
 /// One sparse column for each [`EventColumn`], in order.
 pub(crate) type SparseColumns = [SparseColumn; EventColumn::ALL.len()];
 
-/// Duration events (`X`, and closed `B`/`E` and `b`/`e` pairs) of a trace.
+/// The events of a trace that have a duration (`X`, and closed `B`/`E` and `b`/`e` pairs).
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     rows: Column<RowWords>,
-    /// Packed events, which follow the rows.
+    /// Packed events, whose indices follow the indices of the rows.
     packed: Packed,
     kinds: Kinds,
     /// Values that only some events have, by [`EventColumn`].
     columns: SparseColumns,
-    /// Original intervals of events that were cut down to a part. See [`cut`](Events::cut).
+    /// Original intervals of events that were shortened to a part. See [`cut`](Events::cut).
     cut: BTreeMap<EventId, Interval>,
 }
 
@@ -141,7 +142,8 @@ impl Events {
         EventIds::new(0..u32::try_from(self.len()).unwrap_or(u32::MAX))
     }
 
-    /// Appends an event and returns its id. Returns `None` past 2^32 - 1 events, and once packed events were added.
+    /// Appends an event and returns its id. Returns `None` if there are already 2^32 - 1 events, or if packed events
+    /// were added.
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
         u32::try_from(self.len()).ok()?;
@@ -149,7 +151,7 @@ impl Events {
         self.push_of_kind(kind, event.start, event.duration)
     }
 
-    /// Appends an event of an existing [kind](Events::kind). Returns `None` if there is no room.
+    /// Appends an event of an existing [kind](Events::kind). Returns `None` if there is no room for the event.
     #[inline(always)]
     pub fn push_of_kind(&mut self, kind: u32, start: Ps, duration: Ps) -> Option<EventId> {
         let id = u32::try_from(self.rows.len()).ok().filter(|_| self.packed.is_empty())?;
@@ -157,8 +159,9 @@ impl Events {
         Some(EventId(id))
     }
 
-    /// Appends an event in 4 to 9 bytes instead of 20, if it closely follows the previous event. Packed events are slower
-    /// to read and cannot be changed, and only packed events can follow them. Returns `None` past 2^32 - 1 events.
+    /// Appends an event in 4 to 9 bytes instead of 20, if it closely follows the previous event. Packed events are
+    /// slower to read and cannot be changed. Only packed events can follow packed events. Returns `None` if there are
+    /// already 2^32 - 1 events.
     pub fn push_packed(&mut self, event: Event) -> Option<EventId> {
         let id = u32::try_from(self.len()).ok()?;
         let kind = self.kinds.intern(EventKind { line: event.line, name: event.name, args: event.args });
@@ -188,8 +191,8 @@ impl Events {
         self.packed.iter_from(0).map(unpacked)
     }
 
-    /// Calls `visit` with the rows of these events in order, several at a time. The function is not generic, so that it is
-    /// compiled only once.
+    /// Calls `visit` with the rows of these events in order, several at a time. This function is not generic, so that
+    /// it is compiled only once.
     fn for_each_slice(&self, indices: Range<usize>, visit: &mut dyn FnMut(&[RowWords])) {
         const AT_ONCE: usize = 2048;
         self.rows.slices(indices.clone()).for_each(&mut *visit);
@@ -214,7 +217,7 @@ impl Events {
         self.row(id).map(|row| row.kind())
     }
 
-    /// Returns the event `id`, or `None` past the end.
+    /// Returns the event `id`, or `None` if it does not exist.
     #[inline(always)]
     pub fn get(&self, id: EventId) -> Option<Event> {
         self.row(id).map(|row| self.event(row))
@@ -226,15 +229,15 @@ impl Events {
         self.row(id).map(|row| row.time())
     }
 
-    /// Returns the sort key of an event by time. If events start together, the longest comes first, so that a parent precedes
-    /// its children.
+    /// Returns the key that sorts events by time. Of events that start together, the longest comes first, so that a
+    /// parent precedes its children.
     #[inline(always)]
     pub fn time_order(&self, id: EventId) -> Option<(Ps, Reverse<Ps>, EventId)> {
         self.time(id).map(|(start, duration)| (start, Reverse(duration), id))
     }
 
-    /// Sorts events by time. The standard library's stable sort merges existing sorted runs, so it is fast if there are few
-    /// runs.
+    /// Sorts events by time. The stable sort of the standard library merges sorted runs, so it is fast if there are
+    /// only a few runs.
     #[inline(never)]
     pub fn sort_by_time(&self, ids: &mut [EventId]) {
         ids.sort_by_key(|&id| self.time_order(id));
@@ -245,23 +248,23 @@ impl Events {
         self.rows.iter().chain(self.packed_rows()).map(|row| self.event(Row(row)))
     }
 
-    /// Calls `visit` for all events, in order. See [`blocks`](super::blocks) for why long loops use it.
+    /// Calls `visit` for all events, in order. [`blocks`](super::blocks) explains why long loops use such a function.
     pub fn for_each(&self, visit: impl FnMut(EventId, Event)) {
         self.for_each_of(self.ids(), visit);
     }
 
-    /// Calls `visit` for consecutive events.
+    /// Calls `visit` for each of the consecutive events `ids`.
     pub fn for_each_of(&self, ids: EventIds, mut visit: impl FnMut(EventId, Event)) {
         self.for_each_row(ids, |id, row| visit(id, self.event(row)));
     }
 
-    /// Calls `visit` with the kind of each event, as an index into [`kinds`](Events::kinds), and its interval.
-    /// Callers can evaluate a condition once per kind instead of for millions of events.
+    /// Calls `visit` with the id, the kind (an index into [`kinds`](Events::kinds)) and the interval of each event.
+    /// Callers can evaluate a condition once per kind, instead of once for each of millions of events.
     pub fn for_each_time(&self, ids: EventIds, mut visit: impl FnMut(EventId, usize, Interval)) {
         self.for_each_row(ids, |id, row| visit(id, row.kind() as usize, row.interval()));
     }
 
-    /// Calls `visit` with the events, a block at a time.
+    /// Calls `visit` with the events in blocks.
     pub fn for_each_block(&self, ids: EventIds, mut visit: impl FnMut(Block<'_>)) {
         let (EventId(mut first), indices) = ids.indices();
         self.for_each_slice(indices, &mut |rows| {
@@ -283,7 +286,7 @@ impl Events {
         });
     }
 
-    /// Returns the kind of an event, as an index into [`kinds`](Events::kinds), and its interval.
+    /// Returns the kind of an event (an index into [`kinds`](Events::kinds)) and its interval.
     #[inline(always)]
     pub fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
         self.row(id).map(|row| (row.kind() as usize, row.interval()))
@@ -301,14 +304,14 @@ impl Events {
         Event { line, name, start, duration, args }
     }
 
-    /// Sets start and duration of the event `id`. Returns false if its row is no longer here.
+    /// Sets the start and the duration of the event `id`. Returns false if the row of the event was already taken.
     pub(crate) fn set_time(&mut self, id: EventId, start: Ps, duration: Ps) -> bool {
         let row = self.rows.get_mut(id.index());
         row.map(|row| *row = Row::new(Row(*row).kind(), start, duration).0).is_some()
     }
 
-    /// Changes start and duration of events. `change` gets the kind of an event, as an index into
-    /// [`kinds`](Events::kinds), and its start and duration. If it returns `None`, the event stays unchanged.
+    /// Changes the start and the duration of events. `change` receives the id of an event, its kind (an index into
+    /// [`kinds`](Events::kinds)), and its start and duration. If `change` returns `None`, the event stays unchanged.
     pub(crate) fn change_times(&mut self, mut change: impl FnMut(EventId, usize, (Ps, Ps)) -> Option<(Ps, Ps)>) {
         let mut id = EventId(0);
         for rows in self.rows.blocks_mut() {
@@ -321,7 +324,7 @@ impl Events {
         self.rows.has_taken()
     }
 
-    /// Sets the duration of an event that was open (`B`, `b`).
+    /// Sets the duration of an event that was added while it was open (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
         if let Some(row) = self.rows.get_mut(id.index()) {
             let closed = Row(*row);
@@ -329,8 +332,8 @@ impl Events {
         }
     }
 
-    /// Changes the kind of events. `change` gets the index of the kind in [`kinds`](Events::kinds), the kind and the
-    /// interval of an event. If it returns `None`, the event stays unchanged.
+    /// Changes the kind of events. `change` receives the index of an event's kind in [`kinds`](Events::kinds), the
+    /// kind, and the event's interval. If `change` returns `None`, the event stays unchanged.
     pub fn change_kinds(&mut self, mut change: impl FnMut(usize, EventKind, Interval) -> Option<EventKind>) {
         for index in 0..self.rows.len() {
             let Some(old) = self.rows.get(index).map(Row) else { return };
@@ -357,8 +360,8 @@ impl Events {
         self.rows.is_whole()
     }
 
-    /// Cuts an event down to the part `inside`. If the event was already cut, appends the new part as another event.
-    /// Returns the id of the part.
+    /// Shortens an event to the part `inside`. If the event was already shortened, appends the new part as another
+    /// event. Returns the id of the part.
     pub fn cut(&mut self, id: EventId, inside: Interval) -> Option<EventId> {
         let (kind, now) = self.kind_and_time(id)?;
         let (part, whole) = match self.cut.get(&id) {
@@ -372,38 +375,39 @@ impl Events {
         Some(part)
     }
 
-    /// Returns the original interval of a cut event, or `None` for any other event.
+    /// Returns the original interval of a shortened event, or `None` for any other event.
     #[inline]
     pub fn whole(&self, id: EventId) -> Option<Interval> {
         if self.cut.is_empty() { None } else { self.cut.get(&id).copied() }
     }
 
-    /// Returns true if this is a part of a cut event, and the event started before the part. Counts of events include only
-    /// the part that contains the start.
+    /// Returns true if the event is a part of a shortened event that started before this part. Numbers of events
+    /// include only the part that contains the start.
     #[inline]
     pub fn began_before(&self, id: EventId) -> bool {
         self.whole(id).is_some_and(|whole| self.time(id).is_some_and(|(start, _)| start > whole.start))
     }
 
-    /// Takes the full blocks of rows. Counts still include their events, which can no longer be read.
+    /// Removes the full blocks of rows and returns them. The counts of the trace still include these events, which can
+    /// no longer be read.
     pub fn take_full_blocks(&mut self) -> impl Iterator<Item = RowBlock> {
         self.rows.take_full().map(RowBlock)
     }
 
-    /// Frees all memory that can be freed while more events arrive. Counts still include the freed events. Decoders
-    /// that need only a few of the events call it.
+    /// Frees all memory that can be freed while more events arrive. The counts of the trace still include the freed
+    /// events. Decoders call this function if they need only a few of the events.
     pub fn forget(&mut self) {
         self.rows.take_full().for_each(drop);
         self.columns = SparseColumns::default();
     }
 
-    /// Appends rows from another trace that has the same names and lines.
+    /// Appends rows from another trace whose names and lines are the same.
     pub(crate) fn append(&mut self, block: RowBlock) {
         self.rows.append(block.0);
     }
 
-    /// Appends the events of another trace and moves them later by `shift`. `kind_here` converts a kind of that trace to
-    /// one of this trace. Returns false if there is no room for all of them.
+    /// Appends the events of another trace and moves them later by `shift`. `kind_here` converts a kind of the other
+    /// trace to a kind of this trace. Returns false if there is no room for all events.
     pub(crate) fn append_all(&mut self, other: &Events, shift: Ps, kind_here: impl Fn(EventKind) -> EventKind) -> bool {
         // Caches the number of each kind, so that there is one lookup per kind instead of one per event.
         let mut numbers: Vec<Option<u32>> = vec![None; other.kinds.list().len()];
@@ -426,14 +430,15 @@ impl Events {
         &self.columns[column as usize]
     }
 
-    /// Adds a value of the event `id`. Events must be added in ascending order, each at most once per column.
+    /// Adds a value for the event `id` to a column. Callers must add events in ascending order, and each event at most
+    /// once per column.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn push_value(&mut self, id: EventId, column: EventColumn, value: i64) {
         self.columns[column as usize].push(id, value);
     }
 
-    /// Adds all values of the event `id`.
+    /// Adds all values of the event `id` to their columns.
     #[inline]
     pub fn push_values(&mut self, id: EventId, values: &ColumnValues) {
         values.iter().for_each(|(column, value)| self.push_value(id, column, value));
@@ -456,7 +461,7 @@ impl Events {
         (rows.into_blocks().chain(packed).map(RowBlock), kinds.into_list(), columns)
     }
 
-    /// Sets the kinds and the sparse columns. Returns `None` if a column is not ascending.
+    /// Sets the kinds and the sparse columns. Returns `None` if the events of a column do not ascend.
     pub(crate) fn with_columns(self, kinds: Vec<EventKind>, columns: SparseColumns) -> Option<Events> {
         let is_sorted = columns.iter().all(SparseColumn::is_sorted);
         let kinds = Kinds::from_list(kinds);

@@ -1,25 +1,25 @@
-//! Index of the values in a list, by hash.
+//! Finds values in a list by their hashes.
 
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// Numbers of distinct values. Each entry also stores part of its value's hash. With these hashes, the table can grow
-/// without reading the values, which are stored elsewhere in memory. Nearly all comparisons between different values
-/// need only the hash.
+/// Numbers of distinct values, which are found by the hashes of the values. Each entry also stores part of the hash of
+/// its value. Therefore, the table can grow without reading the values, which are stored elsewhere in memory. The hash
+/// alone distinguishes nearly all different values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// Folded hash and number of each value.
+    /// Folded hash and number of each distinct value.
     entries: HashTable<(u32, u32)>,
 }
 
-/// Folds a hash to 32 bits. All bits of the hash contribute.
+/// Folds a hash to 32 bits. All bits of the hash affect the result.
 fn fold(hash: u64) -> u32 {
     (hash ^ hash >> 32) as u32
 }
 
-/// Spreads a folded hash over 64 bits: the table uses only the highest and the lowest bits.
+/// Spreads a folded hash over 64 bits, because the table uses only the highest and the lowest bits.
 fn spread(folded: u32) -> u64 {
     u64::from(folded).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
@@ -35,7 +35,7 @@ impl Index {
         self.entries.len()
     }
 
-    /// Returns the number of the value that has this hash and for which `is_it` returns true.
+    /// Returns the number of the value that has this hash, and for which `is_it` returns true.
     #[inline]
     pub(crate) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let folded = fold(hash);
@@ -56,9 +56,9 @@ impl Index {
     }
 }
 
-/// Numbers distinct keys in the order in which they first occur. Unlike a map from keys to numbers, its table needs only 9
-/// bytes per slot, whatever the size of the keys. With a million keys, each search in a larger table would miss the
-/// processor's caches.
+/// Numbers distinct keys in the order in which they first occur. The table needs only 9 bytes per slot, whatever the
+/// size of the keys. A map from keys to numbers would be larger. With a million keys, every search in a larger table
+/// would miss the processor's caches.
 #[derive(Clone, Debug)]
 pub struct Numbering<K> {
     keys: Vec<K>,
@@ -71,7 +71,7 @@ impl<K: Copy + Eq + Hash> Numbering<K> {
         Numbering { keys: Vec::with_capacity(keys), index: Index::with_capacity(keys) }
     }
 
-    /// Returns the number of a key that was numbered before.
+    /// Returns the number of a key, if the key already has a number.
     pub fn find(&self, key: K) -> Option<u32> {
         self.index.find(FxBuildHasher.hash_one(key), |number| self.keys.get(number as usize) == Some(&key))
     }

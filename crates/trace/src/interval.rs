@@ -1,6 +1,6 @@
 //! Sets of half-open time intervals: unions, intersections, gaps.
 //!
-//! Busy time is always the length of a union, so the time of nested and concurrent events is never added twice:
+//! Busy time is always the length of a union, so that the time of nested and concurrent events is never added twice:
 //!
 //! ```text
 //! events   [----a----)     [--c--)
@@ -29,19 +29,19 @@ impl Interval {
         Interval { start, end }
     }
 
-    /// Returns the length, never negative.
+    /// Returns the length of the interval, which is never negative.
     pub fn length(self) -> Ps {
         if self.end > self.start { self.end - self.start } else { Ps::ZERO }
     }
 
-    /// Returns the part inside `window`, or `None` if there is none.
+    /// Returns the part of the interval inside `window`, or `None` if no part is inside.
     pub fn clip(self, window: Interval) -> Option<Interval> {
         let clipped = Interval::new(self.start.max(window.start), self.end.min(window.end));
         (clipped.end > clipped.start).then_some(clipped)
     }
 }
 
-/// Sorted intervals that neither overlap nor touch. Clones are cheap: they share the intervals.
+/// Sorted intervals that neither overlap nor touch. Clones are cheap because they share the intervals.
 #[derive(Clone, Debug, Default)]
 pub struct IntervalSet {
     kept: Arc<Kept>,
@@ -50,7 +50,7 @@ pub struct IntervalSet {
 #[derive(Debug, Default)]
 struct Kept {
     parts: Vec<Interval>,
-    /// Total length of the parts, computed once for all clones.
+    /// Total length of the parts. The length is computed once for all clones.
     length: OnceLock<Ps>,
 }
 
@@ -67,14 +67,14 @@ impl IntervalSet {
         IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::new() }) }
     }
 
-    /// Returns the union of any intervals. Omits empty intervals, and joins intervals that touch.
+    /// Returns the union of intervals in any order. Omits empty intervals, and joins intervals that touch.
     pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
         let mut union = Union::default();
         intervals.into_iter().for_each(|interval| union.add(interval));
         union.finish()
     }
 
-    /// Returns the parts, in order.
+    /// Returns the parts of the set, in order.
     pub fn parts(&self) -> &[Interval] {
         &self.kept.parts
     }
@@ -174,7 +174,7 @@ impl IntervalSet {
         IntervalSet::of_parts(parts)
     }
 
-    /// Returns the uncovered parts of `window`, including those at its edges.
+    /// Returns the parts of `window` that the set does not cover, including the parts at the edges of `window`.
     pub fn gaps(&self, window: Interval) -> Vec<Interval> {
         IntervalSet::union_of([window]).difference(&self.clip(window)).parts().to_vec()
     }
@@ -199,9 +199,9 @@ pub struct Union {
     parts: Vec<Interval>,
     /// Total length of the parts.
     length: Ps,
-    /// Part that may still grow. Empty before the first interval.
+    /// Part that may still grow. This part is empty before the first interval is added.
     last: Interval,
-    /// Intervals from the first interval that is out of order.
+    /// All intervals from the first interval that is out of order.
     unsorted: Vec<Interval>,
 }
 
@@ -213,13 +213,13 @@ impl Default for Union {
 }
 
 impl Union {
-    /// Creates a union with room for `parts` parts. Unused room costs nothing, but growing step by step would copy
-    /// everything.
+    /// Creates a union with room for `parts` parts. Unused room costs nothing, whereas a union that grows step by step
+    /// copies all its parts.
     pub fn with_room(parts: usize) -> Union {
         Union { parts: Vec::with_capacity(parts), ..Union::default() }
     }
 
-    /// Adds an interval. An empty interval has no effect. This is a separate call: see [`blocks`](super::blocks).
+    /// Adds an interval. An empty interval has no effect. The function is never inlined: see [`blocks`](super::blocks).
     #[inline(never)]
     pub fn add(&mut self, interval: Interval) {
         self.add_all(std::iter::once(interval));

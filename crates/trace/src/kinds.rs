@@ -10,7 +10,7 @@ use super::index::Index;
 use super::strings::StrId;
 use crate::LineId;
 
-/// Everything about an event except its time.
+/// All properties of an event except its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EventKind {
     /// Line of the event.
@@ -21,19 +21,19 @@ pub struct EventKind {
     pub args: ArgsId,
 }
 
-/// Size of the cache of recent kinds, indexed by the low bits of their hash. It serves nearly all events, which then
-/// need no search.
+/// Size of the cache of recent kinds, indexed by the low bits of their hash. The cache contains the kinds of nearly all
+/// events, which then need no search.
 const LATELY: usize = 256;
 
 /// Distinct kinds, each stored once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     kinds: Vec<EventKind>,
-    /// Numbers of the first kinds of the list, by hash. The others are added when a kind is interned.
+    /// Index of the first kinds in the list, by hash. The other kinds are added when a kind is interned.
     index: Index,
-    /// Cache of recent kinds, as their numbers plus one. Empty until the first kind is interned.
+    /// Cache of recent kinds, as their numbers plus one. The cache is empty until the first kind is interned.
     lately: Vec<u32>,
-    /// Most recent kind, because the next event often has the same kind.
+    /// The most recent kind, because the next event often has the same kind.
     latest: Option<(EventKind, u32)>,
 }
 
@@ -91,12 +91,12 @@ impl Kinds {
         &self.kinds
     }
 
-    /// Returns all kinds by number, and drops the rest.
+    /// Returns all kinds, by number, and drops the index and the caches.
     pub(super) fn into_list(self) -> Vec<EventKind> {
         self.kinds
     }
 
-    /// Creates the kinds of a list. The number of each is its index.
+    /// Creates the kinds from a list. The number of each kind is its index in the list.
     pub(super) fn from_list(kinds: Vec<EventKind>) -> Kinds {
         Kinds { kinds, ..Kinds::default() }
     }

@@ -1,7 +1,7 @@
-//! Data model of a profile: planes (devices and hosts), their lines (streams, threads) and the events on them, in
-//! columns.
+//! Data model of a profile. The model consists of planes (devices and hosts), their lines (streams, threads), and the
+//! events on the lines, which are stored in columns.
 //!
-//! Every input format is decoded into a [`Trace`], and all later code reads only the trace. The terms are those of the
+//! Every input format is decoded into a [`Trace`], and all later code reads only the trace. The terms come from the
 //! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), and a *line* is one row of a plane (a
 //! thread).
 
@@ -81,7 +81,8 @@ impl LineId {
     }
 }
 
-/// Value of a plane's stat (XPlane plane stats; a process label in JSON).
+/// Value of a stat of a plane. It comes from a stat of the plane in an xplane file, or from a label of the process in a
+/// JSON trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StatValue {
     /// A whole number.
@@ -95,18 +96,18 @@ pub enum StatValue {
 /// A device or a host.
 #[derive(Clone, Debug, Default)]
 pub struct Plane {
-    /// Name of the plane as in the file (`/device:TPU:0`).
+    /// Name of the plane, as in the file (`/device:TPU:0`).
     pub name: StrId,
     /// Kind of the plane.
     pub kind: PlaneKind,
-    /// Index of the host (input file) that the plane belongs to, if a run has several.
+    /// Index of the host (input file) that the plane belongs to, if the run has several hosts.
     pub host: u16,
-    /// Sort key of the plane in displays, ascending, if the file gives one (`process_sort_index`).
+    /// Key that sorts planes for display (ascending), if the file contains it (`process_sort_index`).
     pub order: Option<i64>,
-    /// `(name, value)` of the plane's stats, in file order.
+    /// `(name, value)` of each stat of the plane, in file order.
     pub stats: Vec<(StrId, StatValue)>,
-    /// Alignment between the plane's own clock, which its events use, and the host's clock. `None` if the file has only
-    /// event times.
+    /// Alignment between the plane's own clock, which its events use, and the host's clock. `None` if the file contains
+    /// only event times.
     pub clock: Option<ChipClock>,
 }
 
@@ -115,47 +116,47 @@ pub struct Plane {
 pub struct Line {
     /// Plane that the line belongs to.
     pub plane: PlaneId,
-    /// Name of the line as in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
+    /// Name of the line, as in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
     pub name: StrId,
     /// Kind of the line. See [`classify()`].
     pub kind: LineKind,
-    /// Number of the line in the file: a Chrome trace's `tid`, an xplane's line id.
+    /// Number of the line in the file: the `tid` of a Chrome trace, or the line id in an xplane file.
     pub id: Option<i64>,
-    /// Number that the profiler displays for the line, if an xplane gives one (`display_id`).
+    /// Number that the profiler displays for the line, if an xplane file contains it (`display_id`).
     pub display_id: Option<i64>,
-    /// Sort key of the line within its plane in displays, ascending, if the file gives one (`thread_sort_index`).
+    /// Key that sorts the lines of a plane for display (ascending), if the file contains it (`thread_sort_index`).
     pub order: Option<i64>,
-    /// Time to which the file's event times of this line are relative. [`Ps::ZERO`] if they need no offset.
+    /// Time that the file's event times on this line are relative to, or [`Ps::ZERO`] if they need no offset.
     pub start: Ps,
 }
 
-/// A compiled module that is embedded in the file.
+/// A compiled module that a file contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HloProto {
-    /// Program id, which events refer to ([`Args::program_id`]).
+    /// Id of the program, to which events refer ([`Args::program_id`]).
     pub program_id: i64,
-    /// Name of the module with the program id: `jit_f(12190760917235803885)`.
+    /// Name of the module, including the program id: `jit_f(12190760917235803885)`.
     pub name: StrId,
     /// Index of the host whose file contains the module.
     pub host: u16,
-    /// The `xla.HloProto` message. The crate `hlo` decodes it on demand.
+    /// The `xla.HloProto` message. The crate `hlo` decodes these bytes on demand.
     pub bytes: Arc<[u8]>,
 }
 
-/// A program before some of its compilation, from an XLA dump. [`Trace::hlo`] contains its last stage.
+/// An earlier stage of a program's compilation, from an XLA dump. [`Trace::hlo`] contains the last stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EarlierStage {
-    /// Name of the stage, from the name of the file: `before_optimizations`.
+    /// Name of the stage, taken from the name of the file: `before_optimizations`.
     pub stage: StrId,
-    /// The program, with the id and name of its last stage.
+    /// The program at this stage, with the id and the name of its last stage.
     pub program: HloProto,
 }
 
 /// Times of the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// Offset to add to the trace's times to get the file's own clock, in nanoseconds. Zero, or the anchor if the
-    /// file uses absolute time.
+    /// Offset in nanoseconds to add to times of the trace to get times on the file's own clock. The offset is the
+    /// anchor if the file uses absolute times, and otherwise zero.
     pub anchor_ns: i64,
     /// Unix time at which the profiler started, in nanoseconds.
     pub start_unix_ns: Option<i64>,
@@ -164,14 +165,14 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Returns the Unix time of the trace's zero, in nanoseconds: its anchor if the file's clock is absolute, or the start of the
-    /// capture if not.
+    /// Returns the Unix time of the trace's zero, in nanoseconds. Zero is the anchor if the file's clock is absolute,
+    /// and otherwise the start of the capture.
     pub fn zero_unix_ns(self) -> Option<i64> {
         if self.anchor_ns != 0 { Some(self.anchor_ns) } else { self.start_unix_ns }
     }
 
-    /// Returns the capture with its times converted to another clock. The clock that timed the capture is `ahead_ns` ahead
-    /// of the other clock.
+    /// Returns the capture with its times converted to another clock. The capture was timed by a clock that is
+    /// `ahead_ns` ahead of the other clock.
     pub fn by_clock_behind(self, ahead_ns: i64) -> Capture {
         let moved = |ns: i64| ns.saturating_sub(ahead_ns);
         Capture {
@@ -186,21 +187,21 @@ impl Capture {
 /// Events of one run, from one or several hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Format that the trace was read from. `None` until something is read.
+    /// Format that the trace was read from. `None` until data was read.
     pub format: Option<SourceFormat>,
-    /// Producer of the trace.
+    /// The framework that produced the trace.
     pub framework: Framework,
     /// All texts of the trace.
     pub strings: Strings,
-    /// Devices and hosts in file order.
+    /// Devices and hosts, in file order.
     pub planes: Vec<Plane>,
-    /// Rows of the planes in file order.
+    /// Lines of the planes, in file order.
     pub lines: Vec<Line>,
     /// Distinct sets of event arguments.
     pub args: ArgsTable,
-    /// Duration events in file order.
+    /// Events with a duration, in file order.
     pub events: Events,
-    /// Values over time, from the file's counters.
+    /// Values over time, from the counters in the file.
     pub counters: Vec<CounterTrack>,
     /// Instants (events without a duration), in file order.
     pub instants: Vec<Instant>,
@@ -208,36 +209,36 @@ pub struct Trace {
     pub flows: Vec<FlowPoint>,
     /// Times of the capture.
     pub capture: Capture,
-    /// Number of complete (`X`) events in the file, including omitted events. The number shows whether the writer
+    /// Number of complete (`X`) events in the file, including omitted events. This number shows whether the writer
     /// reached its limit.
     pub complete_events: u64,
-    /// HLO of the compiled modules that the file embeds. A Chrome trace embeds none.
+    /// HLO of the compiled modules that the file contains. A Chrome trace contains no HLO.
     pub hlo: Vec<HloProto>,
-    /// Earlier stages of the programs in `hlo`, first stage first. Only dumps contain them.
+    /// Earlier stages of the programs in `hlo`, starting with the first stage. Only XLA dumps contain earlier stages.
     pub earlier_stages: Vec<EarlierStage>,
-    /// Host names of the run, in the order of [`Plane::host`].
+    /// Names of the run's hosts. [`Plane::host`] is an index into this list.
     pub hosts: Vec<String>,
-    /// Relations between the ops of XLA's CPU backend. `None` until they are computed.
+    /// Relations between the ops of XLA's CPU backend. `None` until the relations are computed.
     pub cpu_ops: Option<CpuOps>,
     /// Omitted events: events of the file that have no time, or whose time is far from all others. Each entry is the id
-    /// of the event that took the place of an omitted event, in ascending order. [`Trace::file_index`] counts the
-    /// omitted events.
+    /// of the event that took the place of an omitted event. Entries ascend. [`Trace::file_index`] includes the omitted
+    /// events.
     pub far_off: Vec<EventId>,
-    /// Problems found while reading.
+    /// Problems found while the trace was read.
     pub warnings: Vec<Warning>,
     /// Clocks of the devices, used while the trace is read.
     pub clocks: ChipClocks,
 }
 
 impl Trace {
-    /// Appends a plane. Returns `None` if there are more planes than 32-bit ids.
+    /// Appends a plane. Returns `None` if the trace already has as many planes as there are 32-bit ids.
     pub fn add_plane(&mut self, plane: Plane) -> Option<PlaneId> {
         let id = u32::try_from(self.planes.len()).map(PlaneId).ok()?;
         self.planes.push(plane);
         Some(id)
     }
 
-    /// Appends a line. Returns `None` if there are more lines than 32-bit ids.
+    /// Appends a line. Returns `None` if the trace already has as many lines as there are 32-bit ids.
     pub fn add_line(&mut self, line: Line) -> Option<LineId> {
         let id = u32::try_from(self.lines.len()).map(LineId).ok()?;
         self.lines.push(line);
@@ -259,8 +260,9 @@ impl Trace {
         (0..u32::try_from(self.lines.len()).unwrap_or(u32::MAX)).map(LineId)
     }
 
-    /// Returns the source file and line of events with these arguments: the innermost frame of the call stack that is
-    /// not in a library. If there is no such frame, returns the recorded source line. See [`base::source_line`].
+    /// Returns the source file and line for events with these arguments. The file and line come from the innermost
+    /// frame of the call stack that is not in a library. If the call stack has no such frame, returns the recorded
+    /// source line. See [`base::source_line`].
     pub fn source(&self, args: &Args) -> &str {
         base::source_line::own(self.text(args.source_stack)).unwrap_or_else(|| self.text(args.source))
     }
@@ -275,8 +277,8 @@ impl Trace {
         self.planes.get(line.plane.index())
     }
 
-    /// Returns the index of an event in its own file. `first` is this trace's first event from that file. Omitted
-    /// events count towards the index, because a decoder that reads the file again numbers them too.
+    /// Returns the index of an event in its own file. `first` is this trace's first event from that file. The index
+    /// includes omitted events, because a decoder that reads the file again numbers them too.
     pub fn file_index(&self, first: EventId, event: EventId) -> Option<u32> {
         let before = |event: EventId| self.far_off.partition_point(|place| *place < event);
         let left_out = before(EventId(event.0.checked_add(1)?)).checked_sub(before(first))?;
@@ -288,7 +290,7 @@ impl Trace {
         self.args.get(event.args)
     }
 
-    /// Returns the value of a plane's stat by name.
+    /// Returns the value of the plane's stat with this name.
     pub fn plane_stat(&self, plane: &Plane, name: &str) -> Option<StatValue> {
         let name = self.strings.find(name)?;
         plane.stats.iter().find(|(key, _)| *key == name).map(|&(_, value)| value)

@@ -1,18 +1,18 @@
-//! Contents of a trace other than events: values over time, instants, and links between events.
+//! Data of a trace other than events with a duration: values over time, instants, and links between events.
 
 use super::{LineId, PlaneId, StrId};
 use base::Ps;
 
-/// A value of a plane over time.
+/// Values of a plane's counter over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CounterTrack {
     /// Plane that the counter belongs to.
     pub plane: PlaneId,
-    /// Name of the counter. If one counter has several series, the name includes the name of the series.
+    /// Name of the counter. If a counter has several series, the name includes the name of the series.
     pub name: StrId,
-    /// Times of the samples, ascending, from the anchor.
+    /// Times of the samples, ascending, relative to the anchor.
     pub times: Vec<Ps>,
-    /// Finite value at each of `times`. The file does not name the unit.
+    /// Value at each of `times`. All values are finite. The unit is unknown, because the file does not contain it.
     pub values: Vec<f64>,
 }
 
@@ -28,14 +28,14 @@ pub enum InstantScope {
     Line(LineId),
 }
 
-/// A moment with a name and no duration.
+/// An event with a name and a time, but no duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instant {
     /// Scope of the instant.
     pub scope: InstantScope,
     /// Name of the instant.
     pub name: StrId,
-    /// Time of the instant, from the anchor.
+    /// Time of the instant, relative to the anchor.
     pub time: Ps,
 }
 
@@ -51,7 +51,7 @@ pub enum FlowRole {
     End,
 }
 
-/// Rule that selects the event of a line that a flow point belongs to.
+/// Rule that selects one event on the line of a flow point. The point belongs to this event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowBinding {
     /// The innermost event that runs at the point's time.
@@ -71,17 +71,17 @@ pub enum FlowBinding {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowPoint {
-    /// Number of the flow, from 0. All points with this number form the flow, in file order. Different captures share
-    /// no flow numbers.
+    /// Number of the flow, from 0. All points with the same number form one flow, in file order. Flows of different
+    /// captures have different numbers.
     pub flow: u32,
     /// Role of the point in the flow.
     pub role: FlowRole,
-    /// Rule that selects the event that the point belongs to.
+    /// Rule that selects the event to which the point belongs.
     pub binding: FlowBinding,
-    /// Line of the event that the point belongs to.
+    /// Line of the event to which the point belongs.
     pub line: LineId,
     /// Name of the flow.
     pub name: StrId,
-    /// Time of the point, from the anchor.
+    /// Time of the point, relative to the anchor.
     pub time: Ps,
 }

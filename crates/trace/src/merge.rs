@@ -1,7 +1,7 @@
-//! Merges the traces of a run's hosts into one trace.
+//! Merges the traces of all hosts of a run into one trace.
 //!
 //! Strings and argument sets are interned again, and planes, lines and events are appended. The times of every host are
-//! moved to the clock of the host that started first:
+//! converted to the clock of the host that started first.
 //!
 //! ```text
 //! host A   start 12:00:00.000   |--a1--|   |--a2--|
@@ -19,13 +19,15 @@ use super::{
 };
 use base::{Ps, Warning, WarningCode};
 
-/// Maximum difference between the starts of two captures of one run. If it is larger, the clocks are wrong.
+/// Maximum difference between the start times of the captures of one run. If the difference is larger, the clocks are
+/// wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
 
-/// Offset per host for ids that are unique only within one capture. The ids of host `n` increase by `n` times this offset.
+/// Difference that is added per host to ids that are unique only within one capture. The ids of host `n` increase by
+/// `n` times this difference.
 const ID_STRIDE: i64 = 1 << 40;
 
-/// Merges the traces of the named hosts, in the given order. A single trace keeps its times.
+/// Merges the traces of the named hosts, in the given order. The times of a single trace stay unchanged.
 pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
     let common_clock = match shifts(&hosts) {
         Some(shifts) => Ok(shifts),
@@ -65,7 +67,8 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
     merged
 }
 
-/// Returns the delay of each host's start after the earliest. Returns `None` if a host does not record its start.
+/// Returns the delay of each host's start after the earliest start. Returns `None` if a trace does not contain the
+/// start time.
 fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
     let zeros: Option<Vec<i64>> = hosts.iter().map(|(_, trace)| trace.capture.zero_unix_ns()).collect();
     let zeros = zeros?;
@@ -85,7 +88,7 @@ fn copy_head(to: &mut Trace, from: &Trace) {
     to.capture = from.capture;
 }
 
-/// Appends all of `other` as host number `host`, and moves it later by `shift`.
+/// Appends all data of `other` as host number `host`, and moves its events later by `shift`.
 fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     let strings: Vec<StrId> = (0..other.strings.len())
         .map(|id| merged.strings.intern(other.strings.get(StrId(u32::try_from(id).unwrap_or(0)))))
@@ -146,7 +149,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     if !merged.events.append_all(&other.events, shift, kind_here) {
         merged.warnings.push(Warning::new(
             WarningCode::TooManyEvents,
-            "The hosts of this run have more than 4,294,967,295 events in total; the rest was not read.",
+            "The hosts of this run have more than 4,294,967,295 events in total. The remaining events were not read.",
         ));
     }
     let moved = |event: EventId| u32::try_from(event_base + u64::from(event.0)).map(EventId).ok();

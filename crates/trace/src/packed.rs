@@ -1,4 +1,5 @@
-//! Compact storage for consecutive events with small gaps, such as the ops of a device. An event takes only a few bytes.
+//! Stores consecutive events with small gaps, such as the ops of a device, in compact form. Each event takes only a few
+//! bytes.
 //!
 //! ```text
 //!  tag | gap to the end of the event before: 0, 2, 4 or 8 bytes | duration: 2, 3, 4 or 8 bytes
@@ -21,14 +22,14 @@ const DURATION_BYTES: [u8; 4] = [2, 3, 4, 8];
 /// Kind, start and duration of an event.
 pub(crate) type PackedEvent = (u32, Ps, Ps);
 
-/// Packed events. Events can be appended and read, but not changed.
+/// Events in packed form. Packed events can be appended and read, but not changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packed {
     runs: Vec<Run>,
     len: usize,
 }
 
-/// Consecutive events of at most 16 kinds.
+/// Consecutive packed events of at most 16 kinds.
 #[derive(Clone, Debug, Default)]
 struct Run {
     /// Index of the run's first event.
@@ -36,14 +37,14 @@ struct Run {
     kinds: Vec<u32>,
     last_kind: u32,
     bytes: Vec<u8>,
-    /// Position of every 16th event.
+    /// Position of every 16th event in the bytes.
     marks: Vec<Mark>,
     /// End of the last event.
     end: Ps,
 }
 
-/// Position of an event in the bytes of a run, and the end of the previous event in two halves. Stored as 4-byte words so
-/// that there is no padding.
+/// Position of an event in the bytes of a run, and the end of the previous event. The end is stored as two halves. All
+/// fields are 4-byte words, so that the struct has no padding.
 #[derive(Clone, Copy, Debug)]
 struct Mark([u32; 3]);
 
@@ -101,7 +102,7 @@ impl Packed {
         reader.next()
     }
 
-    /// Returns the event at `index` and those after it.
+    /// Returns the event at `index` and all later events.
     pub(crate) fn iter_from(&self, index: usize) -> impl Iterator<Item = PackedEvent> + '_ {
         let at = self.runs.partition_point(|run| run.first <= index).saturating_sub(1);
         let runs = self.runs.get(at..).unwrap_or_default().iter();
@@ -161,7 +162,7 @@ impl Run {
     }
 }
 
-/// Returns the code of the smallest size among `bytes` that can hold a value.
+/// Returns the code of the smallest size in `bytes` (a number of bytes) that can hold `value`.
 fn code(value: u64, bytes: [u8; 4]) -> u8 {
     let holds = |&count: &u8| count == 8 || value >> (8 * u32::from(count)) == 0;
     bytes.iter().position(holds).unwrap_or(3) as u8
@@ -179,7 +180,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a number of `count` bytes, at most 8.
+    /// Reads a number of `count` bytes. `count` is at most 8.
     #[inline(always)]
     fn number(&mut self, count: usize) -> Option<i64> {
         let (own, rest) = self.bytes.split_at_checked(count)?;

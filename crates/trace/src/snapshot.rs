@@ -1,7 +1,8 @@
-//! Serialises a trace and reads it back, so that the page can pass decoded events from one worker to another.
+//! Serialises a trace and reads it back. The page uses this to pass decoded events from one worker to another.
 //!
-//! Events are sent as blocks of words, and may be sent while decoding continues. Everything else follows as bytes in frames
-//! of a few hundred kilobytes, so that neither side holds a second copy of the whole trace:
+//! Events are sent as blocks of words. These blocks may be sent while the decoder is still running. The rest of the
+//! trace follows as bytes, in frames of a few hundred kilobytes. Neither side then needs a second copy of the whole
+//! trace.
 //!
 //! ```text
 //!  trace --> Writer --> [kind u8 | which u8 | 0 u16 | length u32 | payload] ... --> Reader --> trace
@@ -10,8 +11,8 @@
 //!            written
 //! ```
 //!
-//! All numbers are little-endian. Both sides come from the same build, so there is no version number. The last frame
-//! contains the counts of events and frames, and the reader rejects anything inconsistent.
+//! All numbers are little-endian. Both workers come from the same build, so the format has no version number. The last
+//! frame contains the counts of events and frames, and the reader rejects inconsistent data.
 
 mod fields;
 
@@ -43,7 +44,7 @@ const FLOWS_A_FRAME: usize = 1 << 14;
 
 const HEADER_BYTES: usize = 8;
 
-/// Error: the bytes are not a complete serialised trace.
+/// The error for bytes that are not a complete serialised trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
@@ -62,7 +63,7 @@ pub struct Writer {
     parts: std::vec::IntoIter<SnapshotPart>,
 }
 
-/// Source of one frame or block: parts of the trace, moved without copying.
+/// Parts of the trace that become frames or blocks. These parts are moved and not copied.
 #[derive(Debug)]
 enum SnapshotPart {
     Ready(u8, Vec<u8>),
@@ -76,8 +77,8 @@ enum SnapshotPart {
 }
 
 impl Writer {
-    /// Takes a trace. `notes` are sent with the trace. They contain data of the run that is not part of the trace.
-    /// Callers must write the trace's warnings to the notes if they need them.
+    /// Takes a trace. `notes` is sent together with the trace. The notes contain data of the run that is not part of
+    /// the trace. The trace's warnings are not sent. Callers that need the warnings must write them to `notes`.
     pub fn new(trace: Trace, notes: Vec<u8>) -> Writer {
         let Trace {
             format,
@@ -154,7 +155,7 @@ impl Writer {
     }
 }
 
-/// Appends `count` words. Reserves the room once, so that the loop only copies.
+/// Appends `count` words. Reserves the memory once, so that the loop only copies.
 fn put_words<const N: usize>(out: &mut Vec<u8>, words: impl Iterator<Item = [u8; N]>, count: usize) {
     let start = out.len();
     out.resize(start + N * count, 0);
@@ -225,17 +226,17 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader that has read nothing.
+    /// Creates a reader without any data.
     pub fn new() -> Reader {
         Reader::default()
     }
 
-    /// Takes the next events, before or after any bytes.
+    /// Adds the next events. Events may come before or after any bytes.
     pub fn push_rows(&mut self, rows: RowBlock) {
         self.trace.events.append(rows);
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         // Joins a frame that was split. Other frames are read in place.
@@ -257,7 +258,7 @@ impl Reader {
         self.pending.extend_from_slice(rest);
     }
 
-    /// Returns the trace, and the notes that came with it.
+    /// Returns the trace, and the notes that were sent with it.
     ///
     /// # Errors
     ///

@@ -8,12 +8,13 @@ use rustc_hash::FxBuildHasher;
 use super::index::Index;
 use base::{Warning, WarningCode};
 
-/// Handle of a string in one [`Strings`] table. Do not use it with another table. `StrId::EMPTY` is the empty string.
+/// Handle of a string in one [`Strings`] table. The handle is invalid in any other table. `StrId::EMPTY` is the empty
+/// string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StrId(pub(crate) u32);
 
 impl StrId {
-    /// Handle of the empty string, which also means "not given".
+    /// Handle of the empty string, which also stands for an absent text.
     pub const EMPTY: StrId = StrId(0);
 
     /// Returns true for [`StrId::EMPTY`].
@@ -21,31 +22,33 @@ impl StrId {
         self == StrId::EMPTY
     }
 
-    /// Returns a dense index, which is 0 for the empty string. It suits side tables with one entry per string.
+    /// Returns the index of the string, which is 0 for the empty string. Indices are dense, so that side tables can
+    /// have one entry per string.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Returns the handle with a dense index.
+    /// Returns the handle of the string with this index.
     pub fn from_index(index: usize) -> StrId {
         u32::try_from(index).map_or(StrId::EMPTY, StrId)
     }
 }
 
-/// Maximum size of all strings, in bytes. The buffer grows by doubling, and 2 GiB is more than a tab can hold.
+/// Maximum size of all strings, in bytes. The buffer grows by doubling, and the next size (2 GiB) is more than a browser
+/// tab can hold.
 const MOST_BYTES: usize = 1 << 30;
-/// Maximum number of strings. Their hash index has the same limit.
+/// Maximum number of strings. The hash index has the same limit.
 const MOST_STRINGS: usize = 1 << 27;
 /// Text that replaces new strings once the table is full.
 const REST: &str = "...";
 
-/// An append-only string table: one text buffer, one offset per string, and one hash index. Clones share it until one of
-/// them grows.
+/// An append-only string table: one text buffer, one offset per string, and one hash index. Clones share the table
+/// until one of them grows.
 #[derive(Clone, Debug)]
 pub struct Strings {
     kept: Arc<Kept>,
     most_bytes: usize,
-    /// Number of times that there was no room for a string.
+    /// Number of strings that could not be stored because the table was full.
     left_out: u64,
 }
 
@@ -58,7 +61,7 @@ impl Default for Strings {
 #[derive(Clone, Debug)]
 struct Kept {
     text: String,
-    /// End of each string in `text`. A string starts at the end of the previous one.
+    /// End of each string in `text`. Each string starts at the end of the previous string.
     ends: Vec<usize>,
     index: Index,
 }
@@ -70,7 +73,7 @@ impl Default for Kept {
 }
 
 impl Strings {
-    /// Creates a table with a limit of `most_bytes` bytes.
+    /// Creates a table that holds at most `most_bytes` bytes.
     #[cfg(test)]
     pub(super) fn of_at_most(most_bytes: usize) -> Strings {
         Strings { most_bytes, ..Strings::default() }
@@ -100,7 +103,7 @@ impl Strings {
         StrId(id)
     }
 
-    /// Returns a warning if strings were lost since the last call.
+    /// Returns a warning if strings could not be stored since the last call.
     pub fn take_warning(&mut self) -> Option<Warning> {
         let left_out = std::mem::take(&mut self.left_out);
         let message = format!(
@@ -111,7 +114,7 @@ impl Strings {
         (left_out > 0).then(|| Warning::new(WarningCode::TooManyNames, message).with_count(left_out))
     }
 
-    /// Returns the handle of `text` if it is already stored.
+    /// Returns the handle of `text` if the table contains it.
     pub fn find(&self, text: &str) -> Option<StrId> {
         if text.is_empty() {
             return Some(StrId::EMPTY);
@@ -119,12 +122,13 @@ impl Strings {
         self.kept.index.find(hash(text), |id| slice(&self.kept.text, &self.kept.ends, id) == text).map(StrId)
     }
 
-    /// Returns the text of a handle. A handle that is out of range (from another table) gives the empty text.
+    /// Returns the text of a handle. If the handle is out of range (because it belongs to another table), returns the
+    /// empty text.
     pub fn get(&self, id: StrId) -> &str {
         slice(&self.kept.text, &self.kept.ends, id.0)
     }
 
-    /// Returns all strings concatenated, and the end of each.
+    /// Returns all strings joined to one text, and the end of each string.
     pub fn parts(&self) -> (&str, &[usize]) {
         (&self.kept.text, &self.kept.ends)
     }
@@ -139,18 +143,19 @@ impl Strings {
         self.kept.ends.len()
     }
 
-    /// Returns true if only the empty string is stored.
+    /// Returns true if the table contains only the empty string.
     pub fn is_empty(&self) -> bool {
         self.kept.ends.len() == 1
     }
 
-    /// Returns all strings concatenated, and the end of each.
+    /// Returns all strings joined to one text, and the end of each string.
     pub(crate) fn into_parts(self) -> (String, Vec<usize>) {
         let Kept { text, ends, .. } = Arc::unwrap_or_clone(self.kept);
         (text, ends)
     }
 
-    /// Builds a table from its parts ([`Strings::into_parts`]). Returns `None` if they are not the parts of a table.
+    /// Builds a table from `text` and `ends`, which [`Strings::into_parts`] returned. Returns `None` if `text` and
+    /// `ends` are not the parts of a table.
     pub(crate) fn from_parts(text: String, ends: Vec<usize>) -> Option<Strings> {
         let fits = ends.first() == Some(&0) && ends.last() == Some(&text.len()) && ends.is_sorted();
         if !fits || !ends.iter().all(|&end| text.is_char_boundary(end)) {

@@ -1,6 +1,7 @@
 """The files of a lake in a bucket.
 
-An object appears when it is complete, and a read after a write returns it: S3, GCS and Azure guarantee both. So no object is renamed.
+S3, GCS and Azure guarantee that an object appears only when it is complete, and that a read after a write returns the new object.
+Objects therefore need not be renamed.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Bucket:
             return contents
 
     def read_many(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """See :meth:`Folder.read_many`. Requests the objects together."""
+        """See :meth:`Folder.read_many`. Requests all objects at the same time."""
         paths = [self._name(name) for name in names]
         with self._errors(""):
             found = self._fs.cat(paths, on_error="return")
@@ -70,7 +71,7 @@ class Bucket:
             self._fs.pipe_file(self._name(name), bytes(contents))
 
     def write_many(self, files: dict[str, memoryview]) -> None:
-        """See :meth:`Folder.write_many`. Sends the objects together."""
+        """See :meth:`Folder.write_many`. Sends all objects at the same time."""
         with self._errors(""):
             self._fs.pipe({self._name(name): bytes(contents) for name, contents in files.items()})
 
@@ -127,11 +128,11 @@ class Bucket:
         return sorted(info["name"].rstrip("/").rpartition("/")[2] for info in found if info["type"] == "directory")
 
     def settled(self) -> float:
-        """See :meth:`Folder.settled`. The version of an object changes with its contents."""
+        """See :meth:`Folder.settled`. Returns infinity, because the version of an object changes whenever its contents change."""
         return float("inf")
 
     def sweep(self) -> int:
-        """See :meth:`Folder.sweep`. A killed writer leaves no object."""
+        """See :meth:`Folder.sweep`. Does nothing, because a killed writer leaves no object."""
         return 0
 
     def _name(self, name: str) -> str:
@@ -149,7 +150,7 @@ class Bucket:
 
 
 def _seconds(info: dict[str, Any]) -> float:
-    """Returns the time of the last change. Infinite if it is unknown."""
+    """Returns the time of the last change. Returns infinity if it is unknown."""
     value = next((info[key] for key in _TIMES if info.get(key)), None)
     if isinstance(value, str):
         try:

@@ -22,7 +22,7 @@ def captures(paths: Places) -> list[str]:
     """Returns the captures at and below some paths, sorted, as absolute paths and URLs.
 
     Args:
-        paths: Captures, folders that are searched for captures, URLs or patterns of these.
+        paths: Captures, folders that are searched for captures, URLs, or patterns of any of these.
 
     Raises:
         ProfileError: There are no captures, or a pattern or URL cannot be read.
@@ -48,7 +48,7 @@ def _below(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _among(names: Iterable[str]) -> set[str]:
-    """Returns the captures among the names of files: session folders, and profiles elsewhere."""
+    """Returns the captures among files: session folders, and profiles outside session folders."""
     profiles = [name for name in names if is_profile(name)]
     stems = {stem(name) for name in profiles if ".xplane." in name}
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Writes merged files, and removes those that are no longer needed."""
+"""Writes merged files, and removes merged files that are no longer needed."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ _MANY, _MANY_OF_ALL = 256, 0.05
 def compact(lake: str | os.PathLike[str]) -> dict[str, Any]:
     """Merges the small files of a lake, so that queries over thousands of captures open a few files.
 
-    The rows of :func:`connect` and the files of the captures stay the same. Safe to repeat, to kill, and to call while other processes
-    write captures or query the lake. Also removes temporary files that killed writers left a day ago.
+    The rows of :func:`connect` and the files of the captures stay the same. This function is safe to repeat, to kill, and to call
+    while other processes write captures or query the lake. A compaction also removes temporary files that killed writers left
+    behind more than a day ago.
 
     Returns:
         A dict: ``files`` (number of small files that the merged files now repeat), ``merged`` (number of merged files that were written),
@@ -60,21 +61,22 @@ def compact(lake: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def has_many_files(lake: str | os.PathLike[str]) -> bool:
-    """Returns true if so many captures have been written since the last compaction that queries become slower."""
+    """Returns true if the number of captures that were written since the last compaction makes queries noticeably slower."""
     store = Store(lake)
     number = sum(map(len, listing(store, "captures").values()))
     return len(sources(store, "captures").small) >= max(_MANY, _MANY_OF_ALL * number)
 
 
 class _Month:
-    """The merged file of a month of a table."""
+    """Merges the small files of one month of a table."""
 
     def __init__(self, store: Store, table: str, month: str, files: dict[str, Entry]) -> None:
         self.store, self.table, self.month, self.files = store, table, month, files
         self.before = self.now = manifest(store, table, month)
 
     def run(self) -> bool:
-        """Writes the merged file, unless it has the rows of all small files already. Returns true if it was written."""
+        """Writes the merged file, unless it already contains the rows of all small files. Returns true if the merged file was
+        written."""
         before = self.before
         known = dict(zip(before.names, before.states)) if before else {}
         kept = {name for name, entry in self.files.items() if known.get(name) == state_of(entry)}
@@ -97,8 +99,8 @@ class _Month:
         return True
 
     def _tables(self, names: list[str], kept: set[str]) -> Iterator[tuple[str, pyarrow.Table]]:
-        """Yields the rows of each small file: from the merged file if it has them, and else from the file. Skips files that cannot be
-        read."""
+        """Yields the rows of each small file. Rows that the merged file contains come from the merged file, and other rows from the
+        small file. Skips files that cannot be read."""
         new = self._read([name for name in names if name not in kept])
         before = self._before(kept)
         for name in names:
@@ -149,7 +151,8 @@ class _Month:
                 rest = rest.slice(rows)
 
     def _schema(self, new: list[str]) -> pyarrow.Schema:
-        """Returns all columns of the small files: those of this version, and then those that only other versions have."""
+        """Returns all columns of the small files. The columns of this version come first, and columns that only other versions have
+        come last."""
         import pyarrow as pa
         import pyarrow.parquet
 
@@ -223,7 +226,7 @@ class _Writer:
         self._waiting, self._number_waiting, self._first = [], 0, len(self.names)
 
     def close(self) -> str:
-        """Writes the rest, and returns the hash of the contents."""
+        """Writes the remaining rows, and returns the hash of the contents."""
         self._flush()
         self._writer.close()
         return self._file.digest()

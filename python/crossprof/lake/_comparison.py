@@ -22,11 +22,11 @@ class Comparison(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """The change in percent."""
+        """Change of the step time in percent."""
         return 100 * (self.after_us / self.before_us - 1)
 
     def relative(self, us: float | None) -> float | None:
-        """Returns a time in percent of the earlier step time."""
+        """Converts a time to a percentage of the earlier step time."""
         return None if us is None else 100 * us / self.before_us
 
     def regression(self) -> dict[str, Any]:

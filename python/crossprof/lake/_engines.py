@@ -1,7 +1,7 @@
 """Writes captures to a lake on a cluster, with Ray or Spark.
 
-The engine distributes paths and collects rows about the outcome. crossprof itself writes the files: that is safe to repeat, whereas an
-engine that overwrites partitions removes the captures of earlier jobs.
+The engine distributes paths and collects rows about the outcome. crossprof itself writes the files, so a job is safe to repeat. If
+an engine wrote the files and overwrote partitions, it would remove the captures of earlier jobs.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ def write_batch(batch: pyarrow.Table, lake: str, events: bool = False) -> pyarro
     """Writes the captures in the column ``capture`` to a lake, for engines that map Arrow tables.
 
     Returns:
-        The table of their outcomes: see :func:`write`. A capture that cannot be read is a row with the status ``failed``.
+        A table with the outcome of each capture: see :func:`write`. A capture that cannot be read is a row with the status
+        ``failed``.
 
     Raises:
-        OSError: The lake cannot be written. The engine should repeat the task.
+        OSError: The lake cannot be written. The engine should then repeat the task.
     """
     import pyarrow as pa
 
@@ -53,7 +54,8 @@ def ray(paths: Places, lake: str | os.PathLike[str], *, events: bool = False, **
     """Writes captures to a lake with Ray Data.
 
     Args:
-        paths: Captures, folders that are searched for captures, URLs or patterns of these. The workers must reach them.
+        paths: Captures, folders that are searched for captures, URLs or patterns of these. The workers must be able to reach these
+            paths.
         lake: Folder of the lake, which all workers must reach, or its URL.
         events: Also write every event.
         **options: Other arguments of ``map_batches``, such as ``num_cpus=2`` or ``memory=8 << 30`` for large captures.
@@ -82,9 +84,9 @@ def ray(paths: Places, lake: str | os.PathLike[str], *, events: bool = False, **
 
 
 def spark(session: SparkSession, paths: Places, lake: str | os.PathLike[str], *, events: bool = False) -> list[dict[str, Any]]:
-    """Writes captures to a lake with Spark. The arguments and the result are those of :func:`ray`.
+    """Writes captures to a lake with Spark. The arguments and the result are the same as for :func:`ray`.
 
-    Spark repeats a failed task ``spark.task.maxFailures`` times (in ``local[2]`` not at all, in ``local[2,4]`` 4 times).
+    Spark tries a task up to ``spark.task.maxFailures`` times (once in ``local[2]``, and 4 times in ``local[2,4]``).
 
     Raises:
         ProfileError: There are no captures.

@@ -58,8 +58,8 @@ _OF_WORKLOAD = ("workload_key", "program", "device_kind", "num_devices", "batch_
 
 
 def export(lake: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the trend of each workload: its captures with their step times, and what ``regressions`` recorded. docs/fleet.md describes
-    the document, which is equal for equal lakes.
+    """Returns the trend of each workload: its captures with their step times, and the changes that ``regressions`` recorded.
+    docs/fleet.md describes the document. Lakes with the same contents give the same document.
 
     Raises:
         ProfileError: There is no lake.
@@ -105,7 +105,7 @@ def _document(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _known(record: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields that were measured. The others are absent: null is not 0."""
+    """Returns only the fields that were measured. Other fields are absent, because null must not be read as 0."""
     return {name: value for name, value in record.items() if value is not None}
 
 
@@ -122,7 +122,7 @@ def text_of(document: dict[str, Any]) -> str:
 
 
 def write_export(document: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Writes the document to a file. It is compressed if the name ends in ``.gz``."""
+    """Writes the document to a file. The file is compressed if its name ends in ``.gz``."""
     made = text_of(document).encode()
     with replacing(str(Path(path).expanduser())) as file:
         file.write(gzip.compress(made, mtime=0) if os.fspath(path).endswith(".gz") else made)

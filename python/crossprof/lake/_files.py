@@ -23,8 +23,8 @@ _BLOCK = 8 << 20
 
 
 def parts(names: Iterable[str]) -> list[str]:
-    """Returns the names of the files that belong to a capture. Files that repeat or derive from its xplanes do not belong to it, because
-    viewers add them later."""
+    """Returns the names of the files that belong to a capture. Files that repeat the xplanes or derive from them do not belong to
+    the capture, because viewers add such files later."""
     kept = [name for name in names if name.removesuffix(".gz").endswith(_PARTS) and not _DERIVED.search(name.rpartition("/")[2])]
     if any(".xplane." in name for name in kept):
         kept = [name for name in kept if ".trace.json" not in name and not name.removesuffix(".gz").endswith("perfetto_trace.json")]
@@ -40,7 +40,7 @@ class LocalFiles:
         self.place = str(self._capture.absolute())
 
     def state(self) -> list[list[Any]]:
-        """Returns the name, the size and the version of each file, which show if a file has changed.
+        """Returns the name, the size and the version of each file. These values show whether a file has changed.
 
         Raises:
             OSError: There is no capture.
@@ -71,7 +71,8 @@ class LocalFiles:
 
 
 class RemoteFiles:
-    """The files of a capture in a bucket. They are read once: their hash is computed from the blocks that the library reads."""
+    """The files of a capture in a bucket. Each file is read only once, because its hash is computed from the blocks that the
+    library reads."""
 
     def __init__(self, url: str) -> None:
         self.place = url
@@ -121,7 +122,7 @@ class RemoteFiles:
 
 
 class _Hashed:
-    """A content that is hashed while it is read."""
+    """Content of a file, which is hashed while the library reads it."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -141,10 +142,10 @@ class _Hashed:
         return block
 
     def digest(self) -> bytes:
-        """Reads the rest, and returns the hash.
+        """Reads the remaining content, and returns the hash.
 
         Raises:
-            OSError: The content cannot be read. Unlike a damaged capture, it may become readable.
+            OSError: The content cannot be read. Unlike a damaged capture, the content may become readable later.
         """
         try:
             while self._error is None and self.read(_BLOCK):

@@ -22,7 +22,7 @@ _WIDTH = 24
 
 
 def import_all(paths: list[str], lake: str, jobs: int, events: bool, watch: Callable[[dict[str, Any]], None]) -> dict[str, int]:
-    """Writes captures, and calls ``watch`` with the status of each. Returns how many captures have each status."""
+    """Writes captures, and calls ``watch`` with the status of each. Returns the number of captures with each status."""
     counts: dict[str, int] = {}
     statuses = _in_this_process(paths, lake, events) if jobs == 1 else _in_processes(paths, lake, jobs, events)
     for status in statuses:
@@ -60,7 +60,7 @@ def _in_processes(paths: list[str], lake: str, jobs: int, events: bool) -> Itera
 
 
 def _alone(path: str, lake: str, events: bool) -> dict[str, Any]:
-    """Writes a capture in a process of its own."""
+    """Writes a capture in a separate process."""
     try:
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             return pool.submit(write, path, lake, events=events).result()
@@ -69,7 +69,7 @@ def _alone(path: str, lake: str, events: bool) -> dict[str, Any]:
 
 
 class Bar:
-    """One line with the progress. It is shown on a terminal, and removed at the end."""
+    """One line with the progress. The line appears only on a terminal, and is removed at the end."""
 
     def __init__(self, total: int, stream: TextIO | None = None) -> None:
         self._stream = stream if stream is not None else sys.stderr
@@ -96,7 +96,7 @@ class Bar:
         self._shown = len(text)
 
     def close(self) -> float:
-        """Removes the line, and returns the time since the start."""
+        """Removes the progress line, and returns the time since the start."""
         if self._shown:
             self._write("")
             self._stream.write("\r")

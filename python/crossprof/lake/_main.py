@@ -179,7 +179,7 @@ def _merge(lake: str) -> None:
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
-    """Returns the text about a regression."""
+    """Describes a regression as text."""
     devices = f"{found['num_devices']} x {found['device_kind']}"
     first, good = found["first_bad"], found["last_good"]
     yield (

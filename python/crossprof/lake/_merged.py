@@ -1,11 +1,13 @@
-"""Merged files: the rows of many small files of a table in one file, from which queries read them.
+"""Merged files. A merged file contains the rows of many small files of a table, so that queries open fewer files.
 
-A query over 10,000 captures would otherwise open 10,000 files. The small files remain, and alone decide what the lake contains: a merged
-file only repeats them. Its manifest names each small file with the size and version that it had. A query reads the listing of the small
-files, takes the rows of a file from the merged file if the manifest has it unchanged, and otherwise from the file itself. So it sees each
-row once, whatever writers and compactions do meanwhile.
+A query over 10,000 captures would otherwise open 10,000 files. The small files remain, and only they determine what the lake
+contains. A merged file repeats their rows. The manifest of a merged file names each small file, with the size and version that the
+small file had. A query lists the small files. If a small file still has the size and version in the manifest, its rows come from
+the merged file. Rows of other small files come from the small files themselves. A query therefore sees each row exactly once, even
+while writers and compactions run.
 
-A merged file never changes. A compaction writes another one, replaces the manifest, and leaves the earlier file to queries that are running.
+A merged file never changes. A compaction writes a new merged file and replaces the manifest. The compaction keeps the earlier
+merged file, because queries that are running may read that file.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ FOLDER = "state/merged"
 
 
 class Manifest(NamedTuple):
-    """The merged file of a month of a table, and the small files that it repeats, in the order of their rows."""
+    """The merged file of one month of a table, and the small files whose rows it contains. The small files have the same order as
+    their rows."""
 
     #: Name of the merged file.
     file: str
@@ -38,7 +41,7 @@ class Manifest(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """Files that contain each row of a table once."""
+    """Set of files that together contain each row of a table once."""
 
     #: Small files.
     small: list[str]
@@ -47,12 +50,12 @@ class Sources(NamedTuple):
 
 
 def state_of(entry: Entry) -> str:
-    """Returns the text that changes when a small file is replaced."""
+    """Returns a text that changes when a small file is replaced."""
     return f"{entry.size} {entry.version}"
 
 
 def manifest(store: Store, table: str, month: str) -> Manifest | None:
-    """Returns the manifest of a month. None if the month has no merged file."""
+    """Returns the manifest of a month. Returns None if the month has no merged file."""
     try:
         found = Manifest(**json.loads(store.files.read(name_of(table, month))))
     except (OSError, ValueError, TypeError):
@@ -66,7 +69,7 @@ def name_of(table: str, month: str) -> str:
 
 
 def listing(store: Store, table: str) -> dict[str, dict[str, Entry]]:
-    """Returns the small files of a table by month and name."""
+    """Returns the small files of a table, first by month and then by name."""
     months: dict[str, dict[str, Entry]] = {}
     for name, entry in small_files(store, table):
         _, workload, month, file = name.split("/")
@@ -88,7 +91,7 @@ def path_of(table: str, month: str, name: str) -> str:
 
 
 def sources(store: Store, table: str) -> Sources:
-    """Returns the files that contain each row of a table once."""
+    """Returns files that together contain each row of a table once."""
     found = Sources([], {})
     for month, files in sorted(listing(store, table).items()):
         known = manifest(store, table, month)

@@ -1,4 +1,4 @@
-"""Captures as files: which files a capture has, and which captures are below a folder."""
+"""Finds the files that belong to a capture, and the captures below a folder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _CHUNK = 1 << 20
 
 
 def files_of(capture: Path) -> list[Path]:
-    """Returns the files of a capture: all files in its folder, or the file itself. The sidecar of the capture kit next to a file belongs
-    to it."""
+    """Returns the files of a capture: all files in its folder, or the file itself. If the capture is a single file, the sidecar of
+    the capture kit next to it belongs to the capture too."""
     if capture.is_dir():
         found = (Path(folder) / name for folder, _, names in os.walk(capture) for name in names)
         return sorted(path for path in found if path.is_file())
@@ -40,8 +40,8 @@ def content_hash(paths: list[Path]) -> str:
 
 
 def captures_below(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yields the captures below a folder: each session folder of the profiler (``plugins/profile/<session>``), and each profile elsewhere.
-    If a file was also exported as a trace, yields only the file."""
+    """Yields the captures below a folder: each session folder of the profiler (``plugins/profile/<session>``), and each profile
+    outside a session folder. If a profile was also exported as a trace JSON, yields only the profile."""
     for name, below, files in os.walk(folder):
         below.sort()
         at = Path(name)

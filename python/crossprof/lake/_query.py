@@ -1,4 +1,4 @@
-"""Queries of a lake with DuckDB."""
+"""Queries a lake with DuckDB."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _ROWS = "rows_of_lake"
 def connect(lake: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
     """Returns a connection with a view for each table of a lake: ``captures``, ``steps``, ``ops``, ``schema_fields``, ...
 
-    Each view has all columns of this version. In rows that an older version wrote, new columns are null. ``workload`` and ``month`` come
-    from the names of the folders: conditions on them skip files.
+    Each view has all columns of this version. In rows that an older version wrote, new columns are null. ``workload`` and ``month``
+    come from the names of folders, so a condition on them lets DuckDB skip files.
 
-    In a bucket, the first query of each table lists its files. Connect again to see later captures.
+    If the lake is in a bucket, the first query on each table lists the files of the table. To see captures that were written later,
+    connect again.
 
     Raises:
         ProfileError: There is no lake, or a package for this kind of bucket is missing.
@@ -96,7 +97,7 @@ def _of_merged(store: Store, names: list[str]) -> str:
 
 
 def _list(store: Store, names: list[str]) -> str:
-    """Returns files as a list of SQL. DuckDB reads each as a pattern."""
+    """Returns the names of files as a list in SQL. DuckDB treats each name as a pattern."""
     paths = (re.sub(r"[*?\[]", r"[\g<0>]", store.files.address(name)).replace("'", "''") for name in names)
     return "[" + ", ".join(f"'{path}'" for path in paths) + "]"
 
@@ -110,7 +111,7 @@ def rows_of(connection: duckdb.DuckDBPyConnection, query: str, parameters: Seque
 
 @contextmanager
 def readable(lake: str | os.PathLike[str]) -> Iterator[None]:
-    """Names the remedy if a file of a lake cannot be read.
+    """Adds a remedy to the error if a file of a lake cannot be read.
 
     Raises:
         ProfileError: The file cannot be read.

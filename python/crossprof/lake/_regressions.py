@@ -1,8 +1,9 @@
 """Finds workloads that became slower.
 
-The captures of a workload are a series in time. ``compare`` and its trend provide the statistics: the noise is the variation among
-captures, and never less than that of their steps. If the trend finds a change, the captures since the last change are compared with those
-of the level before. If not, the last captures are compared with the captures before them.
+The captures of a workload are a series in time. The statistics come from ``compare`` and its trends. The noise is the variation
+among captures, but at least the variation of their steps. If the trend finds a change, the captures after the last change are
+compared with the captures of the level before it. If the trend finds no change, the last captures are compared with the captures
+before them.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ def regressions(
 
     Args:
         lake: Folder of the lake, or its URL.
-        last: Number of captures that are compared with those before them.
-        against: Number of captures before them.
-        threshold: Smallest relevant slow-down in percent.
+        last: Number of captures that are compared with earlier captures.
+        against: Number of earlier captures to compare with.
+        threshold: Smallest slow-down that matters, in percent.
         record: Also write the comparison of each workload to the table ``verdicts``, unless it contains one of the same captures.
 
     Returns:
@@ -104,7 +105,7 @@ def _level(row: dict[str, Any]) -> tuple[float, int, float | None, float, tuple[
 
 
 def split(levels: list[Any], last: int) -> tuple[list[int], list[int], bool]:
-    """Returns the indices of the captures before and after, and true if the trend found the change between them."""
+    """Returns the indices of the captures before and after the change, and true if the trend found the change."""
     firsts, outliers = _native.changes_of_level(levels)
     if firsts:
         start, change = (firsts[-2] if len(firsts) > 1 else 0), firsts[-1]
@@ -115,7 +116,8 @@ def split(levels: list[Any], last: int) -> tuple[list[int], list[int], bool]:
 
 
 def compared(captures: list[dict[str, Any]], last: int, threshold: float) -> tuple[list[int], list[int], bool, Any] | None:
-    """Returns the captures before and after, true if the trend found a change, and the difference. None if there are too few."""
+    """Returns the captures before and after the change, true if the trend found the change, and the difference. Returns None if
+    there are too few captures."""
     levels = [_level(row) for row in captures]
     before, after, is_change = split(levels, last)
     if not before or not after or len(before) + len(after) < _FEWEST:
@@ -139,7 +141,7 @@ def _compared(
 def _causes(
     connection: duckdb.DuckDBPyConnection, sides: tuple[list[dict[str, Any]], list[dict[str, Any]]], slower_us: float
 ) -> list[dict[str, Any]]:
-    """Returns what takes more time per step and device: parts of the step, scopes, ops and hosts, largest first."""
+    """Returns the parts of the step, the scopes, the ops and the hosts that take more time per step and device, largest first."""
     ids = [[row["capture_id"] for row in side] for side in sides]
     both = [*ids[0], *ids[1]]
     ops = rows_of(connection, _OPS, [both])

@@ -1,4 +1,4 @@
-"""Rows of a capture for each table of the lake."""
+"""Makes the rows of a capture for each table of the lake."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Capture:
 
     @functools.cached_property
     def op_rows(self) -> list[dict[str, Any]]:
-        """Rows about ops, from which two tables are made."""
+        """Rows about ops, from which the tables of ops are made."""
         return list(_op_rows(self))
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
@@ -99,7 +99,7 @@ def _month(captured_at: datetime.datetime | None, metadata: dict[str, Any]) -> s
 
 
 def _of_list(table: str, path: tuple[str, ...]) -> Callable[[Capture], Iterator[dict[str, Any]]]:
-    """Returns the maker of rows from a list of the profile."""
+    """Returns a function that makes rows from a list in the profile."""
 
     def make(capture: Capture) -> Iterator[dict[str, Any]]:
         found: Any = capture.report
@@ -138,7 +138,8 @@ def _captures(capture: Capture) -> Iterator[dict[str, Any]]:
 
 
 def _memory(capture: Capture) -> Iterator[dict[str, Any]]:
-    """Yields a row for each device, and a row for each class of its buffers: sums over one kind of rows are then right."""
+    """Yields a row for each device, and a row for each class of the device's buffers. Sums are meaningful only over rows of one of
+    these two kinds."""
     fields = _schema.fields("memory")
     of_class = tuple(field for field in fields if field.source[:1] == ("class",))
     of_device = tuple(field for field in fields if field.source[:1] not in ((), ("class",)))
@@ -157,7 +158,7 @@ _SUMS = ("self_time_ps", "total_time_ps", "occurrences", "executions", "flops", 
 
 
 def _op_rows(capture: Capture) -> Iterator[dict[str, Any]]:
-    """Yields a row for each op of each program, with the parts of its key."""
+    """Yields a row for each op of each program, with the parts of the op's key."""
     table = capture.profile.table("ops")
     fields = tuple(field for name in ("ops", "op_programs") for field in _schema.fields(name) if field.source)
     by_name = {field.name: field for field in fields}
@@ -178,7 +179,7 @@ def _op_programs(capture: Capture) -> Iterator[dict[str, Any]]:
 
 
 def _ops(capture: Capture) -> Iterator[dict[str, Any]]:
-    """Yields a row for each key, with the sums over its ops. The op with the most self time gives the names."""
+    """Yields a row for each key, with the sums over its ops. The names come from the op with the most self time."""
     merged: dict[str, dict[str, Any]] = {}
     # The table is sorted by self time.
     for row in capture.op_rows:
@@ -216,14 +217,14 @@ OF_PROFILE: dict[str, Callable[[Capture], Iterator[dict[str, Any]]]] = {
 
 
 def arrow_schema(table: str) -> pyarrow.Schema:
-    """Returns the types of a table, the same for every capture."""
+    """Returns the Arrow types of a table's columns, which are the same for every capture."""
     schema, _ = _types_of(_schema.fields(table))
     return schema
 
 
 @functools.cache
 def _types_of(fields: tuple[Field, ...]) -> tuple[pyarrow.Schema, pyarrow.StructType]:
-    """Returns the types of columns, and of a row."""
+    """Returns the Arrow types of the columns, and of a row."""
     import pyarrow as pa
 
     types = {
@@ -238,7 +239,7 @@ def _types_of(fields: tuple[Field, ...]) -> tuple[pyarrow.Schema, pyarrow.Struct
 
 
 def arrow(table: str, rows: list[dict[str, Any]], keys: dict[str, Any]) -> pyarrow.Table:
-    """Returns sorted rows as an Arrow table. Values that a row lacks come from ``keys``, and otherwise are null."""
+    """Returns sorted rows as an Arrow table. Values that a row lacks come from ``keys``, or else are null."""
     import pyarrow as pa
 
     for name in reversed(_schema.TABLES[table].sort):

@@ -1,10 +1,10 @@
 """Tables and columns of a lake.
 
-Most columns are fields of the profile or columns of its tables. They are derived from the declarations of the native library: a new
-field becomes a new column, with its definition. Columns are only ever added.
+Most columns are fields of the profile or columns of its tables. The columns are derived from the declarations in the native
+library, so a new field becomes a new column with the field's definition. New versions only add columns.
 
-Numbers keep the names of their fields, except that times are integer picoseconds (``duration_us`` becomes ``duration_ps``). FLOPs and
-bytes are integers. A value that was not measured is null, never 0.
+A number keeps the name of its field, but times are converted to integer picoseconds (``duration_us`` becomes ``duration_ps``).
+FLOPs and bytes are integers. A value that was not measured is null, never 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNCHANGED = (_FLOAT, _FLAG)
 
 
 class Field(NamedTuple):
-    """A column of a table of the lake."""
+    """A column of a lake table."""
 
     name: str
     #: ``int64``, ``double``, ``string``, ``bool`` or ``timestamp`` (UTC, microseconds).
@@ -52,7 +52,7 @@ def converted(value: Any, field: Field) -> Any:
 
 
 def values(fields: tuple[Field, ...], record: dict[str, Any]) -> dict[str, Any]:
-    """Returns the columns of a record of the profile. Columns that were not measured are absent."""
+    """Returns the columns of a record of the profile. Columns whose values were not measured are absent."""
     found: dict[str, Any] = {}
     for path, columns in _by_place(fields):
         at: Any = record
@@ -68,7 +68,8 @@ def values(fields: tuple[Field, ...], record: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def _by_place(fields: tuple[Field, ...]) -> list[tuple[tuple[str, ...], list[tuple[str, Field]]]]:
-    """Returns the columns with a source by the object that contains their values: a capture has tens of thousands of values."""
+    """Groups the columns that have a source by the object that contains their values. The groups save time, because a capture has
+    tens of thousands of values."""
     places: dict[tuple[str, ...], list[tuple[str, Field]]] = {}
     for field in fields:
         if field.source:
@@ -161,8 +162,8 @@ def field_of(name: str, kind: str, definition: str, source: tuple[str, ...]) -> 
 
 
 def fields_of(struct: str, *, nested: Iterable[str] = (), prefix: str = "", texts: Iterable[str] = ()) -> tuple[Field, ...]:
-    """Returns the columns of a struct of the profile: its numbers, texts and flags, those of its ``nested`` structs, and its lists in
-    ``texts`` as JSON."""
+    """Returns the columns of a struct of the profile. Each number, text and flag of the struct and of its ``nested`` structs is a
+    column, and so is each list in ``texts``, as JSON."""
     return tuple(_fields(_schema()["$defs"][struct], (), frozenset(nested), prefix, frozenset(texts)))
 
 
@@ -229,7 +230,7 @@ def _op_programs() -> tuple[Field, ...]:
 
 
 def _renamed(sums: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Gives self times the name that they have in the profile."""
+    """Renames self times to their names in the profile."""
     return tuple(field._replace(name=field.name.replace("total_self_time", "self_time")) for field in sums)
 
 
@@ -412,7 +413,7 @@ TABLES: dict[str, TableOf] = {
 
 @functools.cache
 def fields(table: str) -> tuple[Field, ...]:
-    """Returns all columns of a table, those of every row first."""
+    """Returns all columns of a table. The columns that every table has come first."""
     own = TABLES[table].fields()
     return (*KEYS, *own)
 
@@ -423,7 +424,8 @@ FOLDERS = ("workload", "month")
 
 @functools.cache
 def partitions() -> frozenset[str]:
-    """Returns the names that a folder above a lake must not have before a ``=``: those of columns, and of folders of the lake."""
+    """Returns the names that must not stand before a ``=`` in the name of a folder above a lake. The forbidden names are the names
+    of columns, and of folders of the lake."""
     return frozenset({field.name for table in TABLES for field in fields(table)} | {"schema", "table", *FOLDERS})
 
 
@@ -458,13 +460,14 @@ def schema_rows() -> list[dict[str, str]]:
 
 @functools.cache
 def stamp() -> tuple[str, str]:
-    """Returns the version of crossprof, and the hash of all columns. Captures of older versions are written again."""
+    """Returns the version of crossprof, and the hash of all columns. Captures that an older version wrote are written again."""
     text = json.dumps([[row["table_name"], row["column_name"], row["type"]] for row in schema_rows()])
     return _native.__version__, hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def is_older(then: Sequence[str]) -> bool:
-    """Returns true if an older version of crossprof wrote this stamp, or another build of this version with other columns."""
+    """Returns true if the stamp comes from an older version of crossprof, or from another build of this version that has other
+    columns."""
     version, columns = stamp()
     theirs, own = _numbers(then[0]), _numbers(version)
     return theirs < own or (theirs == own and then[1] != columns)

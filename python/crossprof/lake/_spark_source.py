@@ -24,8 +24,9 @@ class CrossprofSource(DataSource):
         spark.dataSource.register(lake.CrossprofSource)
         spark.read.format("crossprof").option("table", "steps").load("gs://bucket/runs")
 
-    The path is a capture, a folder, a URL or a pattern. The option ``table`` is a table of the lake (``captures`` by default). It has the
-    same columns as in the lake. A capture that cannot be read fails the query, unless the option ``ignoreCorruptFiles`` is ``true``.
+    The path is a capture, a folder, a URL or a pattern. The option ``table`` is a table of the lake (``captures`` by default). The
+    columns are the same as in a lake. A capture that cannot be read fails the query, unless the option ``ignoreCorruptFiles`` is
+    ``true``.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The files of a lake in a folder.
+"""Reads and writes the files of a lake in a folder.
 
 Names are relative to the lake, with ``/`` between folders. A file appears under its name only when it is complete.
 """
@@ -40,7 +40,8 @@ class Made:
 
 
 class replacing:
-    """Opens a temporary file next to a file, and renames it to the file at the end. Removes it after an error."""
+    """Opens a temporary file next to a file, and renames the temporary file to that file at the end. After an error, removes the
+    temporary file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -85,7 +86,7 @@ class Folder:
         return f"{self._text}/{name}"
 
     def register(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Lets DuckDB read the files, which it does anyway."""
+        """Does nothing, because DuckDB can read the files of a folder without preparation."""
 
     def read(self, name: str) -> bytes:
         """Returns the contents of a file.
@@ -97,7 +98,7 @@ class Folder:
             return file.read()
 
     def read_many(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """Yields the contents of files, None for those that are missing."""
+        """Yields the contents of files, or None for a file that is missing."""
         for name in names:
             try:
                 yield self.read(name)
@@ -121,7 +122,7 @@ class Folder:
 
     @contextmanager
     def making(self, folder: str) -> Iterator[Made]:
-        """Gives a file to write, which appears in the folder under its name at the end."""
+        """Provides a file to write, which appears in the folder under its name at the end."""
         to = replacing(f"{self._text}/{folder}/new")
         with to as file:
             made = Made(file)
@@ -133,7 +134,7 @@ class Folder:
         (self.root / name).unlink(missing_ok=True)
 
     def size(self, name: str) -> int | None:
-        """Returns the size of a file. None if there is none."""
+        """Returns the size of a file. Returns None if there is no such file."""
         try:
             return os.stat(f"{self._text}/{name}").st_size
         except OSError:
@@ -158,11 +159,11 @@ class Folder:
             return []
 
     def settled(self) -> float:
-        """Returns the time before which a file changed, if another change would give it another version."""
+        """Returns the time before which a file must have last changed, so that another change would give it another version."""
         return self._now() - self.settled_s
 
     def _now(self) -> float:
-        """Returns the time of the clock that gives files their times."""
+        """Returns the current time on the clock with which the file system dates files."""
         with replacing(f"{self._text}/state/clock") as file:
             return os.fstat(file.fileno()).st_mtime
 

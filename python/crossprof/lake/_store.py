@@ -1,4 +1,4 @@
-"""Files of a lake, and what makes their writes safe.
+"""Files of a lake, and the rules that make it safe to write them.
 
 ::
 
@@ -12,12 +12,13 @@
     lake/schema=1/state/merged/steps/2026-11.json                              files of a month whose rows are also in a merged file
     lake/schema=1/state/merged/steps/HASH.parquet                              these rows
 
-Every file is written under a temporary name and then renamed, so that readers never see half a file. The name contains the hash of the
-capture's contents, so that a second writer replaces a file with an equal one.
+Every file is written under a temporary name and then renamed, so that readers never see an incomplete file. The name contains the
+hash of the capture's contents, so that a second writer replaces a file with an identical file.
 
-The state of a capture is written before its first table and after its last. If a writer is killed in between, the next import of the
-capture finds the unfinished state, removes files that are elsewhere, and writes all tables again. The state also contains the sizes of the
-files: an import writes a capture again if one of them is missing or truncated.
+The state of a capture is written before the capture's first table and again after its last table. If a writer is killed between
+these two writes, the next import of the capture finds the unfinished state, removes files at other places, and writes all tables
+again. The state also contains the sizes of the files, so that an import writes a capture again if one of its files is missing or
+truncated.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Store:
     def __init__(self, lake: str | os.PathLike[str]) -> None:
         """
         Raises:
-            ProfileError: Engines would read a folder above it as a column, or a package for this kind of bucket is missing.
+            ProfileError: Engines would read a folder above the lake as a column, or a package for this kind of bucket is missing.
         """
         self.given = os.fspath(lake)
         address = self.given.rstrip("/") if is_url(lake) else str(Path(local(lake)).expanduser().absolute())
@@ -81,7 +82,8 @@ class Store:
         return list(map(len, written.values()))
 
     def lay_schema(self) -> None:
-        """Records the columns of this version, and writes the table of all columns unless this or a newer version has written it."""
+        """Records the columns of this version. Writes the table of all columns, unless this or a newer version has already written
+        it."""
         version, columns = _schema.stamp()
         if not self.state("columns", columns):
             self.set_state("columns", columns, {"crossprof": version})
@@ -96,7 +98,7 @@ class Store:
         self.set_state("lake", "schema_fields", {"stamp": [version, columns], "size": size})
 
     def state(self, kind: str, name: str) -> dict[str, Any]:
-        """Returns a state. Empty if there is none."""
+        """Returns a state. The state is empty if there is none."""
         try:
             found = json.loads(self.files.read(_state(kind, name)))
         except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -162,7 +164,7 @@ def _encoded(table: pyarrow.Table) -> memoryview:
 
 
 def options_of(schema: pyarrow.Schema) -> dict[str, Any]:
-    """Returns how a file with many rows is written."""
+    """Returns the settings with which a file with many rows is written."""
     import pyarrow as pa
 
     texts = [field.name for field in schema if pa.types.is_string(field.type)]

@@ -17,7 +17,7 @@ _METRIC = "typical_step_ps"
 
 
 def write_verdict(store: Store, found: Comparison) -> None:
-    """Writes a comparison, unless this or a newer version of crossprof has written one of the same captures."""
+    """Writes a comparison, unless this or a newer version of crossprof has already written a comparison of the same captures."""
     sides = [[row["capture_id"] for row in side] for side in (found.before, found.after)]
     compared = json.dumps([_METRIC, float(found.threshold_percent), *map(sorted, sides)])
     name = hashlib.sha256(compared.encode()).hexdigest()[:32]

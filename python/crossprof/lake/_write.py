@@ -17,19 +17,20 @@ from ._store import Store
 
 
 def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, events: bool = False) -> dict[str, Any]:
-    """Reads a capture and writes its numbers to a lake. Safe to repeat, to kill and to call from several processes.
+    """Reads a capture and writes its numbers to a lake. This function is safe to repeat, to kill and to call from several
+    processes.
 
     Args:
         capture: A profile, or the folder of one run (``plugins/profile/<session>``) with the files of all its hosts, or the URL of
             one of these (``gs://bucket/run/plugins/profile/<session>``).
-        lake: Folder of the lake, or its URL (``s3://bucket/lake``). It is created if needed.
+        lake: Folder of the lake, or its URL (``s3://bucket/lake``). The lake is created if needed.
         events: Also write every event.
 
     Returns:
-        A dict: ``capture`` (the path), ``capture_id``, ``status``, ``events``, ``seconds`` and ``error``. The status is ``written``,
-        ``unchanged`` (the lake has the capture already), ``replaced`` (an older version of crossprof had written it, or without
-        events) or ``failed``. A capture that cannot be read does not raise: ``error`` contains the reason, which is also a row of
-        the table ``imports``.
+        A dict: ``capture`` (the path), ``capture_id``, ``status``, ``events``, ``seconds`` and ``error``. The status is
+        ``written``, ``unchanged`` (the lake already contains the capture), ``replaced`` (the capture had been written by an older
+        version of crossprof, or without events) or ``failed``. A capture that cannot be read does not raise an exception: ``error``
+        contains the reason, and so does a row of the table ``imports``.
 
     Raises:
         OSError: The lake cannot be written.
@@ -57,7 +58,7 @@ Rows = tuple[list[str], dict[str, Any], dict[str, Any]]
 
 
 class _Unreadable(Exception):
-    """The files of the capture cannot be read, unlike those of the lake."""
+    """The files of the capture cannot be read. Errors about files of the lake raise other exceptions."""
 
 
 @contextmanager
@@ -69,7 +70,7 @@ def _reading() -> Iterator[None]:
 
 
 class _Write:
-    """The write of one capture."""
+    """Writes one capture."""
 
     def __init__(self, files: Files, path: str, store: Store, with_events: bool) -> None:
         self.files, self.store, self.with_events = files, store, with_events
@@ -118,11 +119,11 @@ class _Write:
         return hashlib.sha256(self.files.place.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
     def fail(self, error: str) -> None:
-        """Records that the path cannot be read."""
+        """Records that the capture at this path cannot be read."""
         self._store(f"path-{self._source()}", *self._failed(error))
 
     def _forget(self, name: str) -> None:
-        """Removes a capture, or the row about a path that could not be read before."""
+        """Removes a capture, or the row which states that a path could not be read."""
         state = self.store.state("captures", name)
         if state:
             for place in state["places"]:
@@ -130,7 +131,8 @@ class _Write:
             self.store.forget("captures", name)
 
     def _is_there(self, capture_id: str | None) -> bool:
-        """Returns true if the lake contains the capture, complete, undamaged and from this or a newer version. Takes over its status."""
+        """Returns true if the lake contains the capture, complete, undamaged and from this or a newer version. If the lake contains
+        the capture, takes over the status that is stored there."""
         if capture_id is None:
             return False
         state = self.store.state("captures", capture_id)
@@ -146,7 +148,7 @@ class _Write:
         return True
 
     def _read(self, capture_id: str) -> Rows:
-        """Returns the rows of the capture. If it cannot be read, returns the row about that."""
+        """Returns the rows of the capture. If the capture cannot be read, returns the row about the failure."""
         try:
             profiles = self.files.profiles()
             if len(profiles) > 1:
@@ -191,7 +193,7 @@ class _Write:
         return ["unknown", "unknown"], {}, {**keys, **self._about(), "status": "failed", "error": error, "has_events": False}
 
     def _store(self, name: str, place: list[str], tables: dict[str, Any], about: dict[str, Any]) -> None:
-        """Writes the files of a capture. ``imports`` is the last of them."""
+        """Writes the files of a capture. The file of the table ``imports`` is written last."""
         before = self.store.state("captures", name)
         places = [*(old for old in before.get("places", []) if old != place), place]
         state: dict[str, Any] = {

@@ -9,24 +9,22 @@ use crossprof::{Column, UnifiedProfile};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Default size of an answer in bytes.
+/// Largest size of an answer in bytes, if the request gives no size.
 pub(crate) const DEFAULT_BYTES: usize = 4000;
-/// Smallest size of an answer in bytes.
+/// Smallest size limit that an answer can keep, in bytes.
 const LEAST_BYTES: usize = 800;
-/// Largest number of characters of a text.
+/// Largest number of characters of a text from the trace.
 const TEXT: usize = 300;
 
-/// Answer of a tool. Texts from the trace have no control characters.
+/// Answer of a tool to an agent. Texts from the trace have no control characters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Answer {
-    /// Name of the tool.
     pub tool: &'static str,
-    /// Reminder that texts in the answer are data.
+    /// Reminder that texts in the answer are data, not instructions.
     pub note: &'static str,
-    /// Name of the run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
-    /// Single values by name.
+    /// Single values by name, such as `delta_us`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, Value>,
     /// Keys of the columns of `rows`.
@@ -53,7 +51,7 @@ pub(crate) struct Answer {
     /// Numbers that were not measured, with the reason and the way to record them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<MissingDigest>,
-    /// Number of items that the answer does not list, by list.
+    /// For each list of the answer, the number of items that were left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<&'static str, u64>,
 }
@@ -99,7 +97,7 @@ impl Answer {
         self.define(column.key, unit::word(column.unit), first_sentence(column.definition));
     }
 
-    /// Adds a number that was not measured.
+    /// Adds a number that was not measured, with the reason and the remedy.
     pub(crate) fn missing(&mut self, id: &str, reason: &str, remedy: Option<&str>) {
         let (reason, remedy) = (text(reason), remedy.filter(|remedy| !remedy.is_empty()).map(text));
         self.not_measured.push(MissingDigest { id: id.to_owned(), reason, remedy });
@@ -112,7 +110,8 @@ impl Answer {
         }
     }
 
-    /// Returns the answer as JSON of at most `most_bytes` bytes (at least 800). Drops whole items, least important first.
+    /// Returns the answer as JSON of at most `most_bytes` bytes (at least 800). Drops whole items until the JSON fits,
+    /// least important first.
     pub(crate) fn fitted(mut self, most_bytes: usize) -> String {
         let most_bytes = most_bytes.max(LEAST_BYTES);
         let mut order = ORDER.iter().peekable();
@@ -157,7 +156,8 @@ impl Answer {
         dropped > 0
     }
 
-    /// Drops the last column with its values if there are more than `kept`. Returns the number of dropped columns.
+    /// Drops the last column with its values if there are more than `kept` columns. Returns the number of dropped
+    /// columns.
     fn drop_column(&mut self, kept: usize) -> usize {
         if self.columns.len() <= kept {
             return 0;
@@ -171,7 +171,7 @@ impl Answer {
         1
     }
 
-    /// Drops the last fact and its unit if there are more than `kept`. Returns the number of dropped facts.
+    /// Drops the last fact and its unit if there are more than `kept` facts. Returns the number of dropped facts.
     fn drop_facts(&mut self, kept: usize) -> usize {
         match self.facts.pop_last() {
             Some((name, _)) if self.facts.len() >= kept => {
@@ -187,7 +187,7 @@ impl Answer {
     }
 }
 
-/// A list of an answer.
+/// A list of an answer, from which items can be dropped.
 #[derive(Clone, Copy, Debug)]
 enum List {
     Rows,
@@ -200,7 +200,8 @@ enum List {
     Columns,
 }
 
-/// Order in which items are dropped. Each list is shortened to this number of items before the next list.
+/// Order in which items are dropped. Each list is shortened to the given number of items before items of the next list
+/// are dropped.
 const ORDER: [(List, usize); 19] = [
     (List::Rows, 12),
     (List::Lines, 16),
@@ -239,7 +240,6 @@ pub(super) fn text(text: &str) -> String {
     quotable(text, TEXT)
 }
 
-/// Returns the value of a cell.
 pub(super) fn value(cell: CellRef<'_>) -> Value {
     match cell {
         CellRef::Absent => Value::Null,
@@ -250,7 +250,8 @@ pub(super) fn value(cell: CellRef<'_>) -> Value {
     }
 }
 
-/// Returns the first sentence of a definition. It can be understood without the others.
+/// Returns the first sentence of a definition. Definitions are written so that the first sentence can be understood
+/// alone.
 fn first_sentence(definition: &str) -> &str {
     definition.find(". ").and_then(|end| definition.get(..=end)).unwrap_or(definition)
 }

@@ -8,30 +8,30 @@ use crate::cli::input::walk;
 use crate::cli::open::{Known, Opened};
 use crate::cli::progress::Progress;
 
-/// Maximum number of open captures. More would fill the memory.
+/// Maximum number of open captures. More open captures would fill the memory.
 const KEPT: usize = 3;
 
 /// Captures by path, most recently used last.
 pub(crate) struct Captures {
-    /// Folders that all files must be below. `None` for no limit.
+    /// Folders that all files must be below. If `None`, files may be anywhere.
     folders: Option<Vec<PathBuf>>,
     opened: Vec<Kept>,
 }
 
 struct Kept {
     path: PathBuf,
-    /// Part of the capture that is measured. `None` for the default.
+    /// Part of the capture that is measured. If `None`, the counted steps are measured.
     window: Option<String>,
     state: State,
     opened: Opened,
 }
 
-/// Number, total size and last modification of the files of a capture: it is read again if they change.
+/// Number, total size and last modification time of a capture's files. If they change, the capture is read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State(usize, u64, Option<SystemTime>);
 
 impl Captures {
-    /// Creates an empty list. With `folders`, only files below them are read.
+    /// Creates a registry without open captures. If `folders` is given, only files below these folders are read.
     pub(crate) fn new(folders: Option<Vec<PathBuf>>) -> Captures {
         let resolved = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
         Captures { folders: folders.map(|all| all.into_iter().map(resolved).collect()), opened: Vec::new() }
@@ -42,7 +42,7 @@ impl Captures {
         self.folders.as_deref()
     }
 
-    /// Returns the capture at a path. Reads it if it is not open or has changed.
+    /// Returns the capture at a path. Reads the capture if it is not open or has changed.
     ///
     /// # Errors
     ///
@@ -87,7 +87,8 @@ impl Captures {
         self.opened.last_mut().map(|kept| &mut kept.opened).ok_or_else(|| "The capture cannot be opened.".to_owned())
     }
 
-    /// Returns the real path of a capture, if it may be read. Relative paths are also looked up below the folders.
+    /// Returns the real path of a capture if the capture may be read. Relative paths are also looked up below the
+    /// folders.
     fn allowed(&self, path: &str) -> Result<PathBuf, String> {
         let given = Path::new(path);
         let below = self.folders.iter().flatten().map(|folder| folder.join(given));

@@ -1,4 +1,4 @@
-//! Tool `compare`: the verdict on a change, its causes, and limits.
+//! Tool `compare`: gives the verdict on a change with its causes, and checks limits.
 
 use std::path::PathBuf;
 
@@ -78,7 +78,7 @@ fn before(captures: &Captures, base: &str) -> Result<Vec<String>, String> {
     Ok(paths.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
 }
 
-/// Returns the runs of some paths as one side of the comparison.
+/// Returns the runs at some paths as one side of the comparison.
 fn subject(captures: &mut Captures, paths: &[String], window: Option<&str>, side: &str) -> Result<Subject, String> {
     let (mut profiles, mut programs) = (Vec::new(), Vec::new());
     for path in paths {
@@ -120,7 +120,12 @@ fn add_comparison(answer: &mut Answer, comparison: &Comparison) {
         let typical = "Mean of the counted steps without the fastest and the slowest quarter.";
         answer.number("capture_typical_us", change.typical_us, "µs", typical);
         answer.number("baseline_typical_us", change.baseline_typical_us, "µs", typical);
-        answer.number("delta_us", change.typical_delta_us, "µs", "Typical step of the capture minus the baseline's.");
+        answer.number(
+            "delta_us",
+            change.typical_delta_us,
+            "µs",
+            "Typical step of the capture minus the typical step of the baseline.",
+        );
         answer.number(
             "margin_us",
             change.margin_us,

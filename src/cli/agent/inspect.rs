@@ -1,6 +1,6 @@
-//! Checks that a capture contains what a question needs, and names the options that record the rest.
+//! Checks whether a capture contains the data that a question needs, and names the options that record missing data.
 //!
-//! The gates only report what is present. The checklist judges how good a number is.
+//! A gate only reports whether data is present. The checklist, in contrast, judges how good a number is.
 
 use base::{cut, suggest};
 use crossprof::export::digest::CaptureDigest;
@@ -15,11 +15,10 @@ use crate::cli::open::Opened;
 /// Minimum number of counted steps for comparing captures. We chose this limit because the spread of fewer steps is too
 /// uncertain.
 const FEW_STEPS: u64 = 3;
-/// Minimum share of the op time, in percent, that ops with known costs need so that rates describe the program. We
-/// chose this limit.
+/// Minimum share of the op time, in percent, that ops with known costs must have. If the share is lower, rates do not
+/// describe the program.
 const MOST_COSTS: f64 = 90.0;
 
-/// State of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Yes,
@@ -27,7 +26,7 @@ enum State {
     No,
 }
 
-/// A part of a capture that questions need.
+/// A kind of data in a capture that questions need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
     DeviceEvents,
@@ -48,7 +47,7 @@ enum Gate {
     Memory,
 }
 
-/// A question: its name, its synonyms, the gates that it needs, and the gates that improve the answer.
+/// A question: its name, its synonyms, the gates that it needs, and the gates that only improve the answer.
 type Question = (&'static str, &'static [&'static str], &'static [Gate], &'static [Gate]);
 
 /// All questions.
@@ -84,7 +83,7 @@ const QUESTIONS: [Question; 11] = {
     ]
 };
 
-/// Inspects a run of a capture. An empty question checks all gates.
+/// Checks the gates of a question for a run. An empty question checks all gates.
 ///
 /// # Errors
 ///
@@ -183,7 +182,7 @@ fn yes_if(present: bool) -> State {
     if present { State::Yes } else { State::No }
 }
 
-/// Returns the state of a gate, the data that the capture contains, and the way to record the rest.
+/// Returns the state of a gate, a description of the data in the capture, and the way to record missing data.
 fn checked(gate: Gate, profile: &UnifiedProfile, has_counters: Option<bool>) -> (State, String, String) {
     let words = profile.metadata.framework().words();
     let timing = &profile.step_timing;
@@ -218,7 +217,7 @@ fn checked(gate: Gate, profile: &UnifiedProfile, has_counters: Option<bool>) -> 
             let compiling = profile.steps.iter().filter(|step| step.counted && step.compiles).count();
             let state = if compiling == 0 { State::Yes } else { State::Partly };
             let remedy = "Capture later, after the last compilation: crossprof.capture(\"profiles\", wait=10).";
-            (state, format!("Counted steps that compile: {compiling}."), remedy.to_owned())
+            (state, format!("Counted steps during which a program was compiled: {compiling}."), remedy.to_owned())
         }
         Gate::SeveralDevices => (
             yes_if(devices > 1),
@@ -332,7 +331,7 @@ fn is_jax(profile: &UnifiedProfile) -> bool {
     matches!(profile.metadata.framework(), Framework::Jax | Framework::Unknown)
 }
 
-/// Returns the answer as text, with one gate per line.
+/// Returns an answer as text, with one gate per line.
 pub(crate) fn to_text(answer: &Value) -> String {
     let part = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let fact = |name: &str| part(answer.pointer(&format!("/facts/{name}")));

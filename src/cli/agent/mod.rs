@@ -1,10 +1,11 @@
-//! The tools that an agent calls: one registry for `crossprof ask`, `crossprof mcp` and Python.
+//! The registry of tools for agents, which `crossprof ask`, `crossprof mcp` and Python share.
 //!
 //! ```text
 //! name, JSON arguments --request--> typed request --tool--> Answer with all items --fit--> Answer of at most max_bytes
 //! ```
 //!
-//! The tools only read. A registry that is confined to some folders reads nothing outside of them, not even through links.
+//! The tools write no files. A registry that is confined to some folders reads no file outside of these folders, not
+//! even through links.
 
 mod answer;
 mod captures;
@@ -53,16 +54,18 @@ impl Tool {
 pub(super) const TOOLS: [Tool; 6] = [
     Tool {
         name: "open",
-        about: "Without a capture, lists the captures below the folders. With one, lists its runs: device, steps, step time, \
+        about: "Without a capture, lists the captures below the folders. With a capture, lists its runs: device, steps, step time, \
             completeness. With a question (step time, ops, collectives, kernels, roofline, memory, input, host, layers, source, \
-            compare), checks that the capture contains what the question needs, and names the options that record the rest.",
+            compare), checks whether the capture contains the data that the question needs, and names the options that record \
+            missing data.",
         schema: schema_of::<open::Request>,
         call: |captures, value| answered(open::call(captures, &request(value)?)),
     },
     Tool {
         name: "digest",
         about: "Summarises a run: what the capture covers, step time and its parts, the first findings with the share that each \
-            can save, hot scopes and ops by id, what was not measured and how to record it, next commands. Call it first.",
+            can save, hot scopes and ops with their ids, what was not measured and how to record it, and the next commands. Call \
+            this tool first.",
         schema: schema_of::<DigestRequest>,
         call: digest_of,
     },
@@ -76,34 +79,34 @@ pub(super) const TOOLS: [Tool; 6] = [
     },
     Tool {
         name: "range",
-        about: "Returns the events of a range of time or of a step, one by one, or their statistics by name, op, category, scope \
-            or line.",
+        about: "Returns the individual events of a range of time or of a step, or their statistics by name, op, category, scope or \
+            line.",
         schema: schema_of::<range::Request>,
         call: |captures, value| answered(range::call(captures, &request(value)?)),
     },
     Tool {
         name: "op",
-        about: "Returns one op by its id or name: all numbers, the instructions around it in the compiled program with their \
-            times, and the lines of source that it comes from.",
+        about: "Returns one op by its id or name: all its numbers, the instructions around it in the compiled program with their \
+            times, and the source lines that it comes from.",
         schema: schema_of::<op::Request>,
         call: |captures, value| answered(op::call(captures, &request(value)?)),
     },
     Tool {
         name: "compare",
-        about: "Compares a capture with a baseline: the verdict on the step time beyond the noise, fairness, causes, and the ops \
-            that changed. With limits, also checks the numbers of the capture against them.",
+        about: "Compares a capture with a baseline: whether the step time differs by more than the noise, whether the comparison \
+            is fair, the causes, and the ops that changed. With limits, also checks the numbers of the capture against the limits.",
         schema: schema_of::<compare::Request>,
         call: |captures, value| answered(compare::call(captures, &request(value)?)),
     },
 ];
 
-/// The tools, and the captures that they have opened.
+/// The tools for agents, and the captures that the tools have opened.
 pub struct Registry {
     captures: Captures,
 }
 
 impl Registry {
-    /// Creates a registry that reads all paths, or only those below `folders`.
+    /// Creates a registry that reads only paths below `folders`, or all paths if `folders` is `None`.
     pub fn new(folders: Option<Vec<PathBuf>>) -> Registry {
         Registry { captures: Captures::new(folders) }
     }
@@ -122,7 +125,7 @@ impl Registry {
 ///
 /// # Errors
 ///
-/// Fails with a message if there is none.
+/// Fails with a message if there is no such tool.
 pub(super) fn tool(name: &str) -> Result<&'static Tool, String> {
     static ALL: [Tool; 6] = TOOLS;
     ALL.iter().find(|tool| tool.name == name).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Tool `op`: one op with its numbers, its neighbourhood in the compiled program, and its source.
+//! Tool `op`: returns one op with its numbers, its neighbourhood in the compiled program, and its source lines.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,11 @@ use super::table::index;
 use crate::cli::input::read_small;
 use crate::cli::open::{Against, AskedHlo, Opened};
 
-/// Lines of source around the op's line.
+/// Number of source lines to show before and after the op's line.
 const AROUND: usize = 3;
-/// Largest source file that is read.
+/// Size of the largest source file that is read, in bytes.
 const MOST_SOURCE_BYTES: u64 = 4 << 20;
-/// Largest number of programs that are listed for one name.
+/// Largest number of programs that are listed if several programs contain an op with the same name.
 const MOST_PROGRAMS: usize = 20;
 
 /// Arguments of `op`.
@@ -45,7 +45,7 @@ pub(super) struct Request {
     max_bytes: Option<usize>,
 }
 
-/// An op that was found: the value of each column.
+/// An op as the value of each column.
 type Found = Vec<(Column, serde_json::Value)>;
 
 /// Answers a request.
@@ -116,7 +116,7 @@ fn asked(op: &str, program: Option<String>, radius: u32) -> AskedHlo {
     }
 }
 
-/// Returns the op with the most self time among those with this name or id, and the programs that contain such an op.
+/// Of the ops with this name or id, returns the op with the most self time, and the programs that contain such ops.
 fn find(opened: &mut Opened, run: u32, wanted: &str, program: Option<&str>) -> Result<(Found, Vec<String>), String> {
     let looked = opened.session.rows(run, &opened.settings, TableName::Ops, "", |rows| {
         let columns = rows.columns();

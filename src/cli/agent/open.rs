@@ -78,7 +78,7 @@ fn runs(captures: &mut Captures, capture: &str) -> Result<Answer, String> {
     Ok(answer)
 }
 
-/// Lists the files and folders below the folders that look like captures.
+/// Lists the files and folders that look like captures, below the folders of the registry.
 fn listed(captures: &Captures) -> Answer {
     let mut answer = Answer::of("open");
     let here = [PathBuf::from(".")];

@@ -1,4 +1,4 @@
-//! Tool `range`: events of a range of time, one by one or as statistics.
+//! Tool `range`: returns the individual events of a range of time, or their statistics.
 
 use crossprof::TableName;
 use crossprof::tables::{AreaQuery, LineQuery};
@@ -32,13 +32,14 @@ pub(super) struct Request {
     #[serde(default)]
     step: Option<String>,
     /// Part of the capture, instead of `from`, `to` and `step`: `main` (the steps that the other tools measure), `active`,
-    /// `steps:3-5` or `10ms-20ms`. On several devices, the range begins with the first and ends with the last of them.
+    /// `steps:3-5` or `10ms-20ms`. If this part differs between devices, the range begins at the earliest start and
+    /// ends at the latest end.
     #[serde(default)]
     window: Option<String>,
     /// Names of tracks, processes or devices: `GPU:0`, `GPU:*/Stream*`. All tracks if absent.
     #[serde(default)]
     lines: Vec<String>,
-    /// True for one row per event. Otherwise, rows are statistics.
+    /// True for one row per event. If false or absent, rows are statistics.
     #[serde(default)]
     events: bool,
     /// Grouping of the statistics: `name` (default), `op`, `category`, `scope`, `line` or `counter`.
@@ -47,13 +48,13 @@ pub(super) struct Request {
     /// Words that rows must contain.
     #[serde(default)]
     filter: String,
-    /// Key of the column to sort by. A minus in front puts the largest first.
+    /// Key of the column to sort by. A minus in front of the key puts the largest value first.
     #[serde(default)]
     sort: Option<String>,
     /// Largest number of rows. 20 if absent.
     #[serde(default)]
     limit: Option<u32>,
-    /// Keys of the columns. The leading columns if absent.
+    /// Keys of the columns to return. If absent, the leading columns are returned.
     #[serde(default)]
     columns: Vec<String>,
     /// Largest size of the answer in bytes. 4000 if absent.
@@ -78,7 +79,6 @@ pub(super) fn call(captures: &mut Captures, request: &Request) -> Result<(Answer
     Ok((Answer { tool: "range", ..answer }, request.max_bytes))
 }
 
-/// Returns the area that a request selects.
 fn area(opened: &mut Opened, run: u32, request: &Request) -> Result<AreaQuery, String> {
     let lines = match request.lines.as_slice() {
         [] => LineQuery::All,
@@ -93,7 +93,7 @@ fn area(opened: &mut Opened, run: u32, request: &Request) -> Result<AreaQuery, S
             let (start, window) = (extent(context).start, context.analysis.window.hull()?);
             Some(((window.start - start).as_ps(), (window.end - start).as_ps()))
         });
-        let (from, to) = found.flatten().ok_or("No device ran anything in the window.")?;
+        let (from, to) = found.flatten().ok_or("No device ran an op in the window.")?;
         return Ok(AreaQuery { from_ps: Some(from), to_ps: Some(to), lines, counters: None });
     }
     let Some(step) = &request.step else {

@@ -1,4 +1,4 @@
-//! Tool `table`: rows of a table of a run.
+//! Tool `table`: returns rows of a table of a run.
 
 use crossprof::export::digest::ids;
 use crossprof::table::{Cell, is_called};
@@ -26,21 +26,23 @@ pub(super) struct Request {
     /// Index of the run. 0 if absent.
     #[serde(default)]
     run: usize,
-    /// Name of the table: `ops`, `steps`, `collectives`, ... The `open` tool lists all of them.
+    /// Name of the table: `ops`, `steps`, `collectives`, ... The `open` tool lists all tables.
     table: String,
     /// Form of the table, if it has several forms (`op-tree` by `scope`).
     #[serde(default)]
     by: String,
-    /// Words that rows must contain. `column:word` and `column>number` test one column, and a minus excludes.
+    /// Words that rows must contain. `column:word` and `column>number` test one column, and a minus in front excludes
+    /// the rows that match.
     #[serde(default)]
     filter: String,
-    /// Key of the column to sort by. A minus in front puts the largest first.
+    /// Key of the column to sort by. A minus in front of the key puts the largest value first.
     #[serde(default)]
     sort: Option<String>,
     /// Largest number of rows. 20 if absent.
     #[serde(default)]
     limit: Option<u32>,
-    /// Keys of the columns, in this order. `all` stands for every column. The leading columns if absent.
+    /// Keys of the columns to return, in this order. `all` stands for every column. If absent, the leading columns are
+    /// returned.
     #[serde(default)]
     columns: Vec<String>,
     /// Part of the capture to measure: `main` (the counted steps), `all`, `active`, `steps:FIRST-LAST`, or `FROM-TO` in
@@ -72,7 +74,6 @@ pub(super) fn call(captures: &mut Captures, request: &Request) -> Result<(Answer
     Ok((Answer { tool: "table", ..answer }, request.max_bytes))
 }
 
-/// Returns the query of a request.
 pub(super) fn query(filter: &str, sort: Option<&str>, limit: Option<u32>) -> Query {
     Query { filter: filter.to_owned(), sort: sort.map(Sort::parse), top: Some(limit.unwrap_or(ROWS).min(MOST_ROWS)) }
 }

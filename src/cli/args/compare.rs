@@ -38,25 +38,26 @@ pub(crate) struct Compare {
     /// At least two profiles, folders or archives of profiles, or reports; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu", "group"])]
     pub files: Vec<PathBuf>,
-    /// A run on GPUs. It is placed after the runs of FILE
+    /// A run on GPUs. This run is placed after the runs of FILE
     #[arg(long, value_name = "FILE|DIR")]
     pub gpu: Vec<PathBuf>,
-    /// A run on TPUs. It is placed after the runs of FILE and --gpu
+    /// A run on TPUs. This run is placed after the runs of FILE and --gpu
     #[arg(long, value_name = "FILE|DIR")]
     pub tpu: Vec<PathBuf>,
-    /// A run with several captures of the same program: its name and its captures. It is placed after all other runs. May be
-    /// given several times
+    /// A run with several captures of the same program: its name and its captures. Such a run is placed after all other
+    /// runs. May be given several times
     #[arg(long, value_name = "NAME=FILE|DIR,...", value_parser = group)]
     pub group: Vec<Group>,
     /// Treat each capture as a run. By default, if every FILE is a folder with several captures of the same program, each
     /// folder is one run
     #[arg(long)]
     pub no_groups: bool,
-    /// Smallest relevant difference between two runs, in percent. Smaller differences are ignored, even if they are certain
+    /// Smallest difference between two runs that matters to you, in percent. Smaller differences are ignored, even if
+    /// they are certain
     #[arg(long, value_name = "PERCENT", value_parser = threshold)]
     pub threshold: Option<f64>,
-    /// Run that the others are compared with: its index (from 0), its name, or the name of a baseline (crossprof baseline set)
-    /// [default: the baseline of a report, or else the first run]
+    /// Run with which all other runs are compared: its index (from 0), its name, or the name of a baseline (crossprof
+    /// baseline set) [default: the baseline of a report, or else the first run]
     #[arg(long, value_name = "N|NAME")]
     pub baseline: Option<String>,
     /// Name of a run, in the order of the runs; may be given several times
@@ -71,15 +72,16 @@ pub(crate) struct Compare {
     /// How the work grows with the number of devices. By default, this is derived from the batch sizes
     #[arg(long, value_enum, value_name = "KIND")]
     pub scaling: Option<Scaling>,
-    /// Part of the comparison to print: everything, or only rates, kernels or times. Files written by --output always contain
-    /// everything
+    /// Part of the comparison to print: all parts, or only rates, kernels or times. Files written by --output always
+    /// contain all parts
     #[arg(long, value_enum, default_value_t = Focus::All)]
     pub focus: Focus,
     /// Also write the comparison as a web page to this file
     #[arg(long, value_name = "OUT", num_args = 0..=1, default_missing_value = "comparison_report.html",
         value_parser = page_name)]
     pub html: Option<PathBuf>,
-    /// Also write a report to this file. Its extension selects the format: .html, .md or .json. May be given several times
+    /// Also write a report to this file. The extension selects the format: .html, .md or .json. May be given several
+    /// times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
     /// Also write the comparison as JSON to this file
@@ -93,7 +95,7 @@ pub(crate) struct Compare {
     /// Format of the printed comparison
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Facts that the traces do not contain. They apply to every run.
+    /// Facts that the traces do not contain. These facts apply to every run.
     #[command(flatten)]
     pub model: Model,
 }

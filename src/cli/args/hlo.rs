@@ -30,7 +30,8 @@ pub(crate) struct Hlo {
     #[command(flatten)]
     pub inputs: Inputs,
     /// The program: its name with or without the number (`jit_step(17)`), its number, or its fingerprint. An earlier stage of a
-    /// dump follows a colon (`jit_step:before_optimizations`). Not needed if there is only one, or if only one contains the op
+    /// dump follows a colon (`jit_step:before_optimizations`). Not needed if there is only one program, or if only one
+    /// program contains the op
     #[arg(long, value_name = "PROGRAM")]
     pub program: Option<String>,
     /// Print the neighbourhood of the instruction with this name
@@ -39,17 +40,19 @@ pub(crate) struct Hlo {
     /// Number of steps from --op to the farthest operands and users
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub radius: u32,
-    /// Print this computation. By default, text and JSON contain all of them, and pictures show the entry computation
+    /// Print this computation. By default, text and JSON contain all computations, and pictures show the entry
+    /// computation
     #[arg(long, value_name = "NAME")]
     pub computation: Option<String>,
-    /// Groups of a graph
+    /// How instructions are grouped in a graph
     #[arg(long, value_enum, default_value_t = HloGroups::Layers)]
     pub by: HloGroups,
     /// Open a group or an instruction of a graph, named by its path in the picture (`forward/layer_*/%while.3`). `all` opens all.
     /// May be given several times
     #[arg(long, value_name = "PATH")]
     pub open: Vec<String>,
-    /// Include tuple and get-tuple-element in a graph. Without this option, edges pass through them
+    /// Include tuple and get-tuple-element instructions in a graph. Without this option, edges pass through these
+    /// instructions
     #[arg(long)]
     pub tuples: bool,
     /// Draw constants as nodes, instead of writing them into their users
@@ -64,12 +67,13 @@ pub(crate) struct Hlo {
     /// Print the chain of dependent instructions with the most device time, instead of the program
     #[arg(long, alias = "critical_path", conflicts_with_all = ["op", "format"])]
     pub critical_path: bool,
-    /// Compare the program with one of this input, and print the instructions that are new, gone or changed. The other
-    /// inputs are A, and this input is B. By default, crossprof compares programs with the same name. Instructions are
-    /// matched by structure
+    /// Compare the program with a program of this input, and print the instructions that are new, gone or changed. The
+    /// other inputs are A, and this input is B. By default, crossprof compares programs with the same name.
+    /// Instructions are matched by structure
     #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["op", "computation", "critical_path"])]
     pub against: Option<PathBuf>,
-    /// The program of B: its name, number or fingerprint, as for --program. Without --against, B is the same input as A
+    /// The program of B to compare with: its name, number or fingerprint, as for --program. Without --against, B is the
+    /// same input as A
     #[arg(long, alias = "against_program", value_name = "PROGRAM", conflicts_with_all = ["op", "computation", "critical_path"])]
     pub against_program: Option<String>,
     /// Format of the result. By default, the extension of --output decides. Without --output, the result is text
@@ -97,14 +101,14 @@ pub(crate) enum HloFormat {
     Jax,
 }
 
-/// Groups of a graph.
+/// How instructions are grouped in a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HloGroups {
     /// Name scopes. Numbered layers with the same structure are one group
     Layers,
     /// Name scopes, with a separate group for each layer
     Scopes,
-    /// No groups except called computations
+    /// Only called computations are groups
     Computations,
 }
 

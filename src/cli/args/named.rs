@@ -9,7 +9,6 @@ use clap::{Arg, Command, Error};
 use crossprof::TableName;
 use crossprof::facts::devices;
 
-/// Parses the name of a table.
 #[derive(Clone)]
 pub(super) struct Tables;
 
@@ -21,11 +20,11 @@ pub(super) struct OneOrAll;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OneOrAllTables(pub Option<TableName>);
 
-/// Parses the name of a device, as written by users or in profiles.
+/// Parses the name of a device, as users or profiles write it.
 #[derive(Clone)]
 pub(super) struct Device;
 
-/// Lists the tables with their contents, for the help of `crossprof table`.
+/// Lists the tables with a description of their contents, for the help of `crossprof table`.
 pub(super) fn tables_help() -> String {
     let width = TableName::ALL.iter().map(|name| name.key().len()).max().unwrap_or(0);
     let lines = TableName::ALL.iter().map(|name| format!("\n  {:width$}  {}", name.key(), name.about()));
@@ -94,7 +93,7 @@ pub(crate) fn known_device(name: &str) -> Result<String, String> {
     }
 }
 
-/// Creates an error about a value in clap's wording.
+/// Creates an error about a value, worded like clap's own errors.
 fn refused(command: &Command, argument: Option<&Arg>, value: &str, why: &str) -> Error {
     let name = argument.map(ToString::to_string).unwrap_or_default();
     let message = format!("invalid value '{value}' for '{name}': {why}\n\nFor more information, try '--help'.\n");

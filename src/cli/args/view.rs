@@ -18,7 +18,7 @@ Over an SSH connection, crossprof prints the command for a tunnel.";
 /// `crossprof view`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct View {
-    /// Folder with the runs, one profile, or a lake. If there is only one run, it opens immediately
+    /// Folder of runs, profile or lake to serve. A single run opens immediately
     #[arg(value_name = "LOGDIR", required_unless_present = "logdir", conflicts_with = "logdir")]
     path: Option<PathBuf>,
     /// Same as LOGDIR
@@ -37,13 +37,13 @@ pub(crate) struct View {
     /// Do not start a browser
     #[arg(long, alias = "no_browser")]
     pub no_browser: bool,
-    /// Folder with the page (dist/), to use instead of the built-in page
+    /// Folder that contains the page (dist/), to use instead of the built-in page
     #[arg(long, value_name = "DIR")]
     pub page: Option<PathBuf>,
 }
 
 impl View {
-    /// Returns the folder with the runs, or the path of one profile.
+    /// Returns the path of what the user wants to serve.
     pub(crate) fn path(&self) -> &Path {
         let given = self.path.as_deref().or(self.logdir.as_deref());
         // clap requires one of the two.

@@ -15,9 +15,8 @@ use crate::cli::args::{Hlo, HloFormat};
 
 /// One of the compared programs.
 struct Side {
-    /// Name of the program.
     program: String,
-    /// Name of its run.
+    /// Name of the program's run.
     run: String,
     compiled: CompiledProgram,
     places: Places,
@@ -30,8 +29,8 @@ struct Compared {
     difference: Difference,
 }
 
-/// Returns the difference between `found` and the program that the command compares it with. The other program is in `against`
-/// or, without it, in the same runs.
+/// Returns the difference between `found` and the program that the command compares it with. The other program comes
+/// from `against` or, if that is `None`, from the same runs.
 pub(super) fn of(
     command: &Hlo,
     runs: &mut Runs<'_>,
@@ -83,24 +82,24 @@ impl Side {
         &self.compiled.module
     }
 
-    /// Returns the cost of one execution of an instruction that runs by itself.
+    /// Returns the cost of one execution of an instruction that runs as a separate op.
     fn cost(&self, at: InstructionIndex) -> Option<Cost> {
         let instruction = self.module().at(at).filter(|_| self.runs(at))?;
         cost_by(self.module(), instruction, self.compiled.conventions)
     }
 
-    /// Returns the pass and the name scopes of an instruction.
+    /// Returns the pass (forward, backward) and the name scopes of an instruction.
     fn scope(&self, at: InstructionIndex) -> String {
         self.places.scope(self.module(), at)
     }
 
-    /// Returns true for an instruction that runs by itself, not inside a fusion or reduction.
+    /// Returns true for an instruction that runs as a separate op, not inside a fusion or reduction.
     fn runs(&self, at: InstructionIndex) -> bool {
         self.places.runs(self.module(), at)
     }
 }
 
-/// Number of instructions of each computation that are new, gone or changed.
+/// Numbers of instructions in a computation that are new, gone or changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Inside {
     new: u64,
@@ -109,7 +108,8 @@ struct Inside {
 }
 
 impl Compared {
-    /// Counts the differences in the computations of `b`, and in the computations of `a` for instructions that are gone.
+    /// Counts the differences inside each computation. New and changed instructions are counted in the computations of
+    /// `b`, and instructions that are gone in the computations of `a`.
     fn inside(&self) -> [FxHashMap<ComputationIndex, Inside>; 2] {
         let (mut of_a, mut of_b): (FxHashMap<_, Inside>, FxHashMap<_, Inside>) = Default::default();
         let computation = |side: &Side, at: InstructionIndex| side.module().at(at).map(|it| it.computation);

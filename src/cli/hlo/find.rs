@@ -15,21 +15,20 @@ const MOST_LISTED: usize = 20;
 
 /// Runs to search for programs.
 pub(crate) struct Runs<'a> {
-    /// Session of the runs.
+    /// Session that contains the runs.
     pub session: &'a mut Session,
-    /// Settings of their analysis.
+    /// Settings for the analysis of the runs.
     pub settings: &'a Settings,
-    /// Profile of each run.
     pub profiles: &'a [UnifiedProfile],
-    /// Index of the only run to search. `None` for all runs.
+    /// Index of the only run to search. If `None`, all runs are searched.
     pub only: Option<u32>,
-    /// Index of the only run to search for the other program of a comparison. `None` to search the same runs as for the
-    /// first program.
+    /// Index of the only run in which to search for the other program of a comparison. If `None`, the same runs are
+    /// searched as for the first program.
     pub only_other: Option<u32>,
 }
 
 impl<'a> Runs<'a> {
-    /// Returns all runs of a session.
+    /// Creates a search in all runs of a session.
     pub(crate) fn all(session: &'a mut Session, settings: &'a Settings, profiles: &'a [UnifiedProfile]) -> Runs<'a> {
         Runs { session, settings, profiles, only: None, only_other: None }
     }
@@ -40,12 +39,10 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// A program of a run.
+/// A program that was found in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// Index of the run.
     pub run: u32,
-    /// Title of the run.
     pub title: String,
     /// The program.
     pub program: HloProgram,
@@ -72,7 +69,8 @@ pub(super) fn program(command: &Hlo, runs: &mut Runs<'_>) -> Result<Found, Strin
     only(matching, option, &format!(" contain an instruction {op}"))
 }
 
-/// Returns the program with which `program` is compared: the one that the command names, or the one with the same name.
+/// Returns the program with which `program` is compared. The other program is the program that the command names, or
+/// else the program with the same name.
 pub(super) fn other(command: &Hlo, program: &HloProgram, runs: &mut Runs<'_>) -> Result<Found, String> {
     let mut all = all(runs)?;
     if let Some(wanted) = &command.against_program {
@@ -130,8 +128,8 @@ fn named(option: &str, wanted: &str, all: Vec<Found>, runs: &mut Runs<'_>) -> Re
     Ok(found)
 }
 
-/// Returns the only program, or the only program that was measured. `option` is the option with which the user can name
-/// a program. `None` if the user has already set it.
+/// Returns the only program in `matching`, or the only program in it whose ops were measured. `option` is the option
+/// with which the user can name a program, or `None` if the user has already set it.
 fn only(mut matching: Vec<Found>, option: Option<&str>, verb: &str) -> Result<Found, String> {
     let mut measured = (0..).zip(&matching).filter(|(_, it)| it.program.time.is_some()).map(|(at, _)| at);
     if let (Some(one), None) = (measured.next(), measured.next()) {
@@ -166,7 +164,6 @@ fn listed(programs: &[Found]) -> String {
     lines.join("\n")
 }
 
-/// Returns the instruction with a name.
 pub(super) fn op(module: &Module, program: &str, name: &str) -> Result<InstructionIndex, String> {
     let found = module.instruction(name).and_then(|it| module.index_of(it));
     found.ok_or_else(|| {
@@ -176,7 +173,6 @@ pub(super) fn op(module: &Module, program: &str, name: &str) -> Result<Instructi
     })
 }
 
-/// Returns the computation with a name.
 pub(super) fn computation(module: &Module, program: &str, name: &str) -> Result<ComputationIndex, String> {
     let bare = name.trim_start_matches('%');
     let found = (0..).zip(module.computations()).find(|(_, it)| it.name == bare).map(|(index, _)| index);
@@ -187,7 +183,6 @@ pub(super) fn computation(module: &Module, program: &str, name: &str) -> Result<
     })
 }
 
-/// Returns the entry computation.
 pub(super) fn entry(module: &Module) -> Result<ComputationIndex, String> {
     module.entry_index().ok_or_else(|| {
         "the program names no entry computation, probably because the file is cut; name one with --computation"

@@ -48,7 +48,7 @@ pub(super) fn program(
     out
 }
 
-/// Writes the time of an instruction, and a mark for the op in the middle.
+/// Writes the time of an instruction into the margin, and marks the op at the centre of a neighbourhood.
 fn margin(out: &mut String, measured: &Measured, index: Option<InstructionIndex>, centre: Option<InstructionIndex>) {
     if centre.is_some() {
         out.push_str(if index == centre { "> " } else { "  " });

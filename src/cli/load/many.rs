@@ -1,5 +1,5 @@
-//! Loads many files in parallel: one thread unpacks and decodes each file, so the hosts of a run are decoded at the same
-//! time.
+//! Loads many files in parallel. Each thread unpacks and decodes one file at a time, so that several hosts of a run are
+//! decoded at the same time.
 //!
 //! ```text
 //!  thread 1   file 1 ------> session 1   file 3 --> session 3

@@ -1,4 +1,4 @@
-//! `crossprof table --columns`: prints the columns that tables have, without reading a file.
+//! `crossprof table --columns`: prints the columns of tables, without reading a file.
 
 use crossprof::export::{csv, json, text};
 use crossprof::table::unit::word;

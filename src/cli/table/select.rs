@@ -1,16 +1,16 @@
-//! `--select`: the columns of a table that are printed, and their order.
+//! `--select`: chooses the columns of a table that are printed, and their order.
 
 use base::suggest;
 use crossprof::table::is_called;
 use crossprof::{Column, Table, TableName};
 
-/// Word for the columns that the page shows first.
+/// Word that selects the columns that the page shows first.
 pub(crate) const LEADING: &str = "leading";
-/// Word for all columns.
+/// Word that selects all columns.
 pub(crate) const ALL: &str = "all";
 
-/// Returns the table with these columns only, in this order. `words` are keys or headings, separated by commas. `leading`
-/// stands for the columns that the page shows first, and `all` for every column.
+/// Returns a table with only the columns that `words` selects, in this order. `words` are keys or headings, separated
+/// by commas. `leading` stands for the columns that the page shows first, and `all` for every column.
 ///
 /// # Errors
 ///

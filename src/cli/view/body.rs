@@ -1,4 +1,4 @@
-//! Bodies of responses: bytes in memory, or a file that is read while it is sent.
+//! Bodies of responses. A body consists of bytes in memory, or of a file that is read while it is sent.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use super::in_flight::InFlight;
 use super::workers::Workers;
 
-/// Number of bytes to read and send at a time.
+/// Number of bytes of a file that are read and sent at a time.
 const CHUNK_BYTES: u64 = 256 << 10;
 
 type Reading = Pin<Box<dyn Future<Output = Option<(File, io::Result<Bytes>)>> + Send>>;
@@ -19,7 +19,7 @@ type Reading = Pin<Box<dyn Future<Output = Option<(File, io::Result<Bytes>)>> + 
 /// The body of a response.
 pub(super) struct Body {
     content: Content,
-    /// Marks the connection as busy until the whole body is sent.
+    /// Marks the connection as busy while the body is being sent.
     in_flight: Option<InFlight>,
 }
 

@@ -1,5 +1,5 @@
-//! Accepts as many connections as the process's file descriptors allow. If there are more, closes the connection that has
-//! been silent for longest.
+//! Accepts as many connections as the process's file descriptors allow. If a client opens another connection, closes
+//! the connection that has been silent for longest.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,19 +16,20 @@ use tokio::task::AbortHandle;
 use super::in_flight::{Activity, InFlight};
 use super::server::Server;
 
-/// Browsers open six connections, and each connection may request a file.
+/// Maximum number of connections. A browser opens six connections, and each of them may request a file.
 const MOST_CONNECTIONS: usize = 256;
 
-/// File descriptors for everything else: standard streams, the listener, the watch, and a folder that is being read.
+/// Number of file descriptors for other purposes: standard streams, the listener, the watch, and a folder that is being
+/// read.
 const OTHER_DESCRIPTORS: usize = 24;
 
-/// A connection is closed if it has sent no request for this long.
+/// Time without a request after which a connection is closed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// If a client accepts no bytes for this long, its connection may be closed in favour of others.
+/// Time without accepting bytes after which a client's connection may be closed to make room for another.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// Pause after the system failed to accept a connection.
+/// Pause after the operating system failed to accept a connection.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The open connections.
@@ -54,7 +55,7 @@ impl Open {
     }
 }
 
-/// Answers the requests of all connections. Returns only with an error.
+/// Answers the requests of all connections. Returns only if an error occurs.
 ///
 /// # Errors
 ///
@@ -112,8 +113,8 @@ fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the number of connections that leaves enough file descriptors for the files in responses and for the rest of the
-/// process.
+/// Returns the maximum number of connections. With this maximum, enough file descriptors remain for the files in
+/// responses, and for the other parts of the process.
 fn most_connections() -> usize {
     #[cfg(unix)]
     {

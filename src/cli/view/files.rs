@@ -1,4 +1,4 @@
-//! Files and names below the served folder.
+//! Reads files below the served folder, and writes their names.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -7,14 +7,14 @@ use std::path::Path;
 use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::session;
 
-/// Number of leading bytes that identify the kind of most files.
+/// Number of bytes at the start of a file that suffice to detect the kind of most files.
 const FEW_BYTES: u64 = 4 << 10;
 
-/// Number of leading bytes that identify the kind of any file.
+/// Number of bytes at the start of a file that suffice to detect the kind of any file.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Opens a regular file and returns its size. Fails for anything else, because reading a pipe without a writer would never
-/// return.
+/// Opens a regular file and returns it with its size. Rejects other kinds of files, because reading a pipe without a
+/// writer would never return.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, metadata.len()))
 }
 
-/// Detects the kind of a file from as little of its start as possible.
+/// Detects the kind of a file, and reads as little of the file's start as possible.
 ///
 /// # Errors
 ///
@@ -56,8 +56,8 @@ pub(super) fn kind_of_start(path: &Path) -> io::Result<FileKind> {
     Ok(kind)
 }
 
-/// Returns a path as text, with `/` between folders. Bytes that are not UTF-8 are written as `\xff`, so that different names
-/// stay different.
+/// Returns a path as text, with `/` between folders. Bytes that are not UTF-8 are written in the form `\xff`, so that
+/// different names stay different.
 pub(super) fn shown(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -69,7 +69,6 @@ pub(super) fn shown(path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
-/// Returns the name of a folder or file.
 pub(super) fn name_of(path: &Path) -> String {
     shown(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }

@@ -1,17 +1,16 @@
-//! State of a connection: the time of its last use, and true while a response is in progress.
+//! Records for each connection when it was last used, and whether a response is in progress.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// State of a connection.
+/// When a connection was last used, and how many of its responses are in progress.
 pub(super) struct Activity {
     last: Mutex<Instant>,
     in_flight: AtomicUsize,
 }
 
 impl Default for Activity {
-    /// Creates the state of a connection that was opened now.
     fn default() -> Activity {
         Activity { last: Mutex::new(Instant::now()), in_flight: AtomicUsize::new(0) }
     }
@@ -33,11 +32,11 @@ impl Activity {
     }
 }
 
-/// A response in progress: it is being created or sent.
+/// A response that is being created or sent.
 pub(super) struct InFlight(Arc<Activity>);
 
 impl InFlight {
-    /// Starts a response on a connection.
+    /// Marks the start of a response on a connection.
     pub(super) fn new(activity: &Arc<Activity>) -> InFlight {
         activity.in_flight.fetch_add(1, Ordering::Relaxed);
         activity.touch();

@@ -1,17 +1,19 @@
-//! A lake as the served folder. Its tables are Parquet files, which only the Python package reads. The page shows their export.
+//! Serves a lake. The tables of a lake are Parquet files, which only the Python package reads. The page therefore shows
+//! the export of the lake.
 
 use std::path::{Path, PathBuf};
 
-/// Folder that identifies a lake.
+/// Folder whose presence shows that the folder around it is a lake.
 const TABLES: &str = "schema=1";
-/// Names of an export in the folder of its lake.
+/// Names that the export has in the folder of its lake.
 const EXPORTS: [&str; 2] = ["trend.json.gz", "trend.json"];
 
-/// Returns the path to serve: for a lake, the file with its trends, and for anything else the path itself.
+/// Returns the path to serve. If `path` is a lake, returns the file with its trends. For any other path, returns the
+/// path itself.
 ///
 /// # Errors
 ///
-/// Fails with the command that writes the file, if the lake has none.
+/// If the lake has no such file, fails with the command that writes it.
 pub(super) fn export_of(path: &Path) -> Result<PathBuf, String> {
     if !path.join(TABLES).is_dir() {
         return Ok(path.to_owned());

@@ -1,5 +1,6 @@
 //! Starts the browser. All users of a machine can read command lines, so the browser's command line does not contain
-//! the link. Instead, the command line names a file that redirects to the link. Only this user can read that file.
+//! the link. Instead, the command line names a file that redirects to the link. Only the current user can read that
+//! file.
 
 use std::io::Write;
 

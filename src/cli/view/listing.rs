@@ -1,4 +1,4 @@
-//! An immutable list of runs, built from the files of a scan.
+//! An immutable list of runs, which is built from the files that a scan has found.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crossprof::input::plan::{self, Candidate, FileKind};
 use serde::Serialize;
 
-/// A file of a scan.
+/// A file that a scan has found.
 pub(super) struct ScannedFile {
     /// Path below the served folder, with `/` between folders.
     pub name: String,
@@ -17,11 +17,9 @@ pub(super) struct ScannedFile {
     pub kind: FileKind,
     /// Size in bytes.
     pub size: u64,
-    /// Time of the last change.
     pub modified: SystemTime,
 }
 
-/// A file of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct RunFile {
     /// Path below the served folder, with `/` between folders.
@@ -33,15 +31,15 @@ pub(super) struct RunFile {
 /// A run in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct RunEntry {
-    /// Path of the run's first file. Stays the same when other runs appear.
+    /// Path of the run's first file. The id stays the same when other runs appear.
     pub id: String,
     /// Name of the run's folder or file.
     pub name: String,
-    /// Folder of the run's files, relative to the served folder. Empty at the top.
+    /// Folder of the run's files, relative to the served folder. Empty if the files are in the served folder itself.
     pub folder: String,
-    /// Time of the last change to any of its files, in milliseconds since 1970.
+    /// Time of the last change to any of the run's files, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Size of the run's files in bytes.
+    /// Total size of the run's files in bytes.
     pub size_bytes: u64,
     /// Version of the list in which the run first appeared.
     pub since: u64,
@@ -49,14 +47,14 @@ pub(super) struct RunEntry {
     pub files: Vec<RunFile>,
 }
 
-/// One page of the list.
+/// A part of the list that one response contains.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Page<'a> {
     /// Number of runs that match the filter.
     pub matching: usize,
-    /// Index of this page's first run among the matching runs.
+    /// Index of the first run in `runs` among the matching runs.
     pub from: usize,
-    /// The runs of this page, newest first.
+    /// The matching runs in this part, newest first.
     pub runs: Vec<&'a RunEntry>,
 }
 
@@ -76,12 +74,12 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Returns the list before any folder was read.
+    /// Returns an empty list, for the time before any folder has been read.
     pub(super) fn starting() -> Listing {
         Listing { is_partial: true, ..Listing::default() }
     }
 
-    /// Builds the list of these files, which replaces `earlier`.
+    /// Builds the list from the files of a scan. The new list replaces `earlier`.
     pub(super) fn new(files: Vec<ScannedFile>, is_cut: bool, is_partial: bool, earlier: &Listing) -> Listing {
         let mut runs = planned(&files);
         let version = earlier.version + 1;
@@ -102,7 +100,8 @@ impl Listing {
         self.by_id.get(id).and_then(|&run| self.runs.get(run))
     }
 
-    /// Returns the path on disk for a run's file, given its path below the served folder. `None` for any other file.
+    /// Returns the path on disk of a run's file. `path` is the path below the served folder. Returns `None` if no run
+    /// contains the file.
     pub(super) fn place(&self, path: &str) -> Option<&Path> {
         self.places.get(path).map(PathBuf::as_path)
     }

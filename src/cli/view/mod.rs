@@ -30,19 +30,20 @@ use scan::Scan;
 use server::Server;
 use workers::Workers;
 
-/// Preferred port. With a fixed port, users can keep an SSH tunnel.
+/// Preferred port. Port to listen on by default. The port is fixed, so that users can keep an SSH tunnel open.
 const PORT: u16 = 8321;
 
-/// Maximum wait for the first walk of the folder. A longer walk continues while the server answers requests.
+/// Maximum time for which the server waits for the first walk of the folder before it starts. If the walk takes longer,
+/// it continues while the server answers requests.
 const FIRST_WALK: Duration = Duration::from_millis(400);
 
-/// Length of a slice of the walk. Between slices, a server without threads answers requests.
+/// Duration of a time slice of the walk. Between two slices, a server without threads answers requests.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Interval between checks for changes.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Time within which a browser has started.
+/// Time after which the browser is assumed to have started.
 const BROWSER_START: Duration = Duration::from_secs(60);
 
 /// Serves until the process ends. Returns the exit status on failure.
@@ -101,10 +102,11 @@ fn serve(command: &View) -> Result<u8, String> {
     })
 }
 
-/// Future of a slice of a scan. Returns the scan, the list if it has changed, and true if nothing is left to read.
+/// Future that runs one time slice of a scan. The future returns the scan, the list of runs if the list has changed,
+/// and true if no file is left to read.
 type Look = Pin<Box<dyn Future<Output = Option<(Scan, Option<Listing>, bool)>> + Send>>;
 
-/// Looks for changes for about `most` time.
+/// Searches for changes until about `most` time has passed.
 fn look(mut scan: Scan, earlier: Arc<Listing>, is_asked: bool, most: Duration, workers: Arc<Workers>) -> Look {
     Box::pin(async move {
         let job = move || {
@@ -137,7 +139,7 @@ async fn keep(mut looking: Look, server: Arc<Server>, workers: Arc<Workers>) {
     }
 }
 
-/// Removes the file that redirected the browser.
+/// Removes the file that redirects the browser, after the browser has started.
 async fn forget(opening: NamedTempFile) {
     tokio::time::sleep(BROWSER_START).await;
     drop(opening);
@@ -150,7 +152,7 @@ fn token() -> Result<String, String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Listens on the port. If none is given and the usual port is taken, listens on any free port.
+/// Listens on the port. If `port` is `None` and the usual port is taken, listens on any free port.
 fn listen(host: IpAddr, port: Option<u16>) -> Result<(TcpListener, SocketAddr), String> {
     let at = |port| TcpListener::bind(SocketAddr::new(host, port));
     let listener = match port {
@@ -187,20 +189,20 @@ fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, 
     text + "Ctrl+C ends it.\n"
 }
 
-/// Host name or address of this machine for a user on another machine.
+/// User name and address with which this machine is reached from another machine.
 struct Remote {
     user: Option<String>,
     address: String,
 }
 
 impl Remote {
-    /// Reads the SSH connection over which this program was started.
+    /// Reads the environment variables that describe the SSH connection of this program.
     fn of_environment() -> Option<Remote> {
         let connection = std::env::var("SSH_CONNECTION").ok()?;
         Remote::of_connection(&connection, std::env::var("USER").ok())
     }
 
-    /// The format is `client port server port`.
+    /// The format of `connection` is `client port server port`.
     fn of_connection(connection: &str, user: Option<String>) -> Option<Remote> {
         let address = connection.split(' ').nth(2)?.to_owned();
         Some(Remote { user, address })

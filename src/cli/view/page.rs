@@ -1,26 +1,25 @@
-//! The files of the page: embedded in this program, or from a folder.
+//! Provides the files of the page, which are embedded in this program or come from a folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::files::open_regular;
 
-/// Written by the build script from the folder that `CROSSPROF_PAGE` names.
+/// Files that the build script embeds from the folder that `CROSSPROF_PAGE` names.
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 
-/// The page's script for starting offline. A served page does not need this script. The server replaces it with a
-/// script that opens the runs that the URL names.
+/// Name of the script that lets the page start offline. A served page does not need this script. The server replaces it
+/// with a script that opens the runs that the URL names.
 pub(super) const REPLACED: &str = "offline.js";
 
-/// A file of the page.
 pub(super) enum PageFile {
     /// Embedded in this program.
     Embedded(&'static [u8]),
-    /// A file of a folder, with its size.
+    /// A file in a folder, with its size.
     OfFolder(File, u64),
 }
 
-/// Source of the page's files.
+/// Place from which the page's files come.
 pub(super) enum Page {
     /// The files that this program embeds.
     Embedded,
@@ -56,7 +55,7 @@ impl Page {
         }
     }
 
-    /// Returns a file of the page by its path within the page.
+    /// Returns the file with this path within the page.
     pub(super) fn file(&self, path: &str) -> Option<PageFile> {
         match self {
             Page::Embedded => {

@@ -1,6 +1,6 @@
-//! Searches a folder for runs. The search runs in time slices, so that a server without threads can answer requests in
-//! between. Only the start of a new or changed file is read. Folders are watched if the system supports it, and otherwise
-//! walked periodically.
+//! Searches a folder for runs. The search runs in time slices, so that a server without threads can answer requests
+//! between two slices. Only the start of a new or changed file is read. Folders are watched if the system supports it,
+//! and otherwise walked periodically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -16,19 +16,19 @@ use super::files::{kind_of_start, shown};
 use super::listing::{Listing, ScannedFile};
 use super::watch::Watch;
 
-/// A file changed more recently than this may be incomplete.
+/// Age of a change below which a file may be incomplete.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// Maximum number of files. A folder with more files is not a folder of profiles.
+/// Maximum number of files that a scan lists. A folder with more files is not a folder of profiles.
 const MOST_FILES: usize = 1_000_000;
 
-/// A folder without a watch is walked again after this pause plus ten times the duration of a walk.
+/// Pause before a folder without a watch is walked again, in addition to ten times the duration of a walk.
 const WALK_PAUSE: Duration = Duration::from_millis(500);
 
-/// A watched folder is also walked again after this pause, because a watch does not report changes behind links.
+/// Pause before a watched folder is walked again, because a watch does not report changes behind links.
 const WATCHED_PAUSE: Duration = Duration::from_secs(60);
 
-/// Minimum interval between updates of the list until the first walk is complete.
+/// Minimum interval between updates of the list while folders or files are unread.
 const PUBLISHING: Duration = Duration::from_millis(500);
 
 /// A file that the scan has found.
@@ -46,14 +46,13 @@ struct SeenFolder {
     folders: BTreeSet<OsString>,
 }
 
-/// A folder to read.
 struct Unread {
     folder: PathBuf,
-    /// True to also read its known subfolders.
+    /// True if the known subfolders are read too.
     is_walk: bool,
 }
 
-/// Method by which changes are found.
+/// How changes in folders are found.
 enum Watching {
     On(Watch),
     Off,
@@ -75,21 +74,21 @@ pub(super) struct Scan {
     /// Folders to read again soon, because a file in them was changed recently or could not be opened.
     again: BTreeSet<PathBuf>,
     watching: Watching,
-    /// Reason why folders are not watched. Empty once the reason was taken.
+    /// Reason why folders are not watched. `None` after the reason was taken.
     note: Option<String>,
     is_cut: bool,
-    /// True until the first walk is complete and the files that it found have settled.
+    /// True until the first walk is complete and its files no longer change.
     is_partial: bool,
-    /// True if the content of the list has changed since it was made.
+    /// True if the list has changed since it was last made.
     has_changed: bool,
     walk_started: Instant,
     walk_ended: Instant,
-    /// Time at which the list was last made, and the time that this took.
+    /// Time at which the list was last made, and how long that took.
     published: (Instant, Duration),
 }
 
 impl Scan {
-    /// Creates the scan of a folder or a file. Reads nothing yet.
+    /// Creates the scan of a folder or a file. Does not read any folder yet.
     ///
     /// # Errors
     ///
@@ -137,13 +136,13 @@ impl Scan {
         &self.root
     }
 
-    /// Returns the reason why changes are not watched. Returns it only once.
+    /// Returns the reason why folders are not watched, but only once.
     pub(super) fn take_note(&mut self) -> Option<String> {
         self.note.take()
     }
 
-    /// Records what must be read again. If `is_asked` is true, a user is viewing the list, so a folder without a watch is
-    /// walked.
+    /// Records which folders must be read again. If `is_asked` is true, a user is viewing the list, so a folder without
+    /// a watch is walked.
     pub(super) fn begin(&mut self, is_asked: bool) {
         if let Watching::On(watch) = &mut self.watching {
             let changes = watch.changes();
@@ -171,7 +170,8 @@ impl Scan {
         self.unread.push(Unread { folder: self.top.clone(), is_walk: true });
     }
 
-    /// Reads for at most this time, but at least one folder. Returns true if nothing is left to read.
+    /// Reads folders and files until `most` time has passed, but at least one folder. Returns true if no folder or file
+    /// is left to read.
     pub(super) fn step(&mut self, most: Duration) -> bool {
         let start = Instant::now();
         loop {
@@ -196,7 +196,8 @@ impl Scan {
         }
     }
 
-    /// Returns the list if it differs from `earlier`. During the first walk, the list is updated periodically.
+    /// Returns the list if it differs from `earlier`. While folders or files are unread, the list is updated only
+    /// periodically.
     pub(super) fn list(&mut self, earlier: &Listing) -> Option<Listing> {
         let (at, took) = self.published;
         let is_busy = !self.unread.is_empty() || !self.unknown.is_empty();
@@ -295,7 +296,7 @@ impl Scan {
         }
     }
 
-    /// Removes a deleted folder and everything in it.
+    /// Removes a deleted folder, and all files and folders in it, from the scan.
     fn forget(&mut self, folder: &Path) {
         let below = (Bound::Included(folder), Bound::Unbounded);
         let gone: Vec<PathBuf> = self
@@ -312,7 +313,7 @@ impl Scan {
         }
     }
 
-    /// Watches a folder. If that fails, stops watching all folders.
+    /// Watches a folder. If watching the folder fails, stops watching all folders.
     fn watch(&mut self, folder: &Path) {
         if let Watching::On(watch) = &mut self.watching
             && let Err(reason) = watch.add(folder)
@@ -322,8 +323,8 @@ impl Scan {
         }
     }
 
-    /// Returns the files and folders in a folder, except hidden ones. Does not follow links to folders, or links that lead
-    /// out of the served folder.
+    /// Returns the files and folders in a folder, except hidden files and folders. Does not follow links to folders, or
+    /// links that lead out of the served folder.
     fn entries(&self, folder: &Path) -> io::Result<SeenFolder> {
         let mut found = SeenFolder::default();
         if let Some(only) = &self.only {

@@ -25,10 +25,11 @@ use super::listing::Listing;
 use super::page::{Page, PageFile, REPLACED, media_type};
 use super::workers::Workers;
 
-/// Number of runs per page of the list.
+/// Maximum number of runs in one response.
 const PAGE_RUNS: usize = 500;
 
-/// An open list requests runs.json every few seconds. Without a request for this long, the list is assumed to be closed.
+/// Time without a request for the list after which the list is assumed to be closed. An open list requests runs.json
+/// every few seconds.
 const ATTENTION: Duration = Duration::from_secs(10);
 
 /// Files of the page that shows the list.
@@ -38,7 +39,7 @@ const LIST: [(&str, &str); 3] = [
     ("runs.css", include_str!("assets/runs.css")),
 ];
 
-/// The script that passes the files to the page.
+/// The script that passes the files of runs to the page.
 const OPEN: &str = include_str!("assets/open.js");
 
 /// Content security policy of the list. The page has its own policy.
@@ -58,11 +59,11 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
 /// Shared state of all responses.
 pub(super) struct Server {
     page: Arc<Page>,
-    /// First part of every path.
+    /// Secret text at the start of every path.
     token: String,
     /// Name of a proxy in front of this server.
     proxy: Option<String>,
-    /// The folder or file, as a canonical path.
+    /// The served folder or file, as a canonical path.
     root: PathBuf,
     listing: Mutex<Arc<Listing>>,
     /// Time of the last request for the list.
@@ -71,7 +72,6 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Creates a server of these runs.
     pub(super) fn new(
         page: Page,
         token: String,
@@ -156,7 +156,7 @@ impl Server {
         Some(response(media_type, body))
     }
 
-    /// Returns a page of the list, or a short response if the client already has this version.
+    /// Returns a part of the list, or a short response if the client already has this version.
     fn list(&self, query: &Query) -> Response<Body> {
         *lock(&self.asked) = Some(Instant::now());
         let listing = self.listing();
@@ -206,7 +206,7 @@ impl Server {
 struct Query {
     /// Version of the list that the client has.
     known: Option<u64>,
-    /// Index of the first run.
+    /// Index of the first run to return.
     from: usize,
     /// Words that the runs' paths must contain.
     filter: String,
@@ -236,8 +236,9 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns true for a name of this machine. If the server accepted other names, another website could point its own name at
-/// this server and let the browser read the responses (DNS rebinding). Numeric addresses are safe.
+/// Returns true if `host` is a name that only this machine has. If the server accepted other names, another website
+/// could point its own name at this server and let the browser read the responses (DNS rebinding). Numeric addresses
+/// are accepted, because they are safe.
 fn is_own_name(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -246,7 +247,7 @@ fn is_own_name(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
 
-/// Compares in constant time, so that timing does not reveal the first difference.
+/// Compares two texts in constant time, so that timing does not reveal the first difference.
 fn is_equal(given: &str, token: &str) -> bool {
     given.len() == token.len() && given.bytes().zip(token.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }

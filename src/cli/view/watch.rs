@@ -1,5 +1,5 @@
-//! Reports changes below a folder, using notifications from the operating system. Watching is supported only on Linux. On other
-//! systems, the folder is walked again.
+//! Reports changes below a folder, using notifications from the operating system. Watching is supported only on Linux.
+//! On other systems, the folder is walked periodically instead.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::Watch;
@@ -12,7 +12,7 @@ pub use other::Watch;
 pub(super) struct Changes {
     /// Folders that contain new, changed or removed files or folders.
     pub folders: Vec<std::path::PathBuf>,
-    /// True if the kernel's queue overflowed: anything may have changed.
+    /// True if the kernel's queue overflowed, so that any folder may have changed.
     pub is_incomplete: bool,
 }
 
@@ -29,8 +29,8 @@ mod linux {
 
     use super::Changes;
 
-    /// File systems that only this machine can change (see statfs(2)). On other file systems, the kernel does not see
-    /// changes that other machines make.
+    /// Types of file systems that only this machine can change (see statfs(2)). On other file systems, the kernel does
+    /// not see changes that other machines make.
     const LOCAL: [i128; 10] = [
         0xEF53,      // ext2, ext3, ext4
         0x5846_5342, // XFS
@@ -48,12 +48,12 @@ mod linux {
     pub(crate) struct Watch {
         queue: OwnedFd,
         folders: HashMap<i32, PathBuf>,
-        /// Devices, with true if their file system is local.
+        /// For each device, true if its file system is local.
         devices: HashMap<u64, bool>,
     }
 
     impl Watch {
-        /// Creates a watch without folders.
+        /// Creates a watch that does not watch any folder yet.
         ///
         /// # Errors
         ///
@@ -123,11 +123,11 @@ mod other {
 
     use super::Changes;
 
-    /// A type without values, because this system has no supported watch.
+    /// A type without values, because folders cannot be watched on this system.
     pub enum Watch {}
 
     impl Watch {
-        /// Always fails: this system has no supported watch.
+        /// Always fails, because folders cannot be watched on this system.
         pub fn new() -> Result<Watch, String> {
             Err("this system has no file watching that crossprof supports".to_owned())
         }

@@ -11,9 +11,8 @@ const THREADS: usize = 7;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A pool of threads.
 pub(super) struct Workers {
-    /// `None` if no thread could be started.
+    /// Queue of jobs for the threads. `None` if no thread could be started.
     jobs: Option<Sender<Job>>,
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the archives of this folder with Python's own zipfile, tarfile and gzip.
 
-Each archive contains the files of CONTENT, whose names the tests use. Run it in this folder.
+Each archive contains the files of CONTENT, whose names the tests use. Run this script in its own folder.
 """
 
 import gzip

@@ -1,6 +1,6 @@
 """Compiles small training steps with frozen parameters. Writes their HLO modules, and the parameters that they change.
 
-The truth is measured: each step runs, and a parameter is frozen if its array is the same before and after.
+The truth is measured: the script runs each step, and a parameter is frozen if its array is the same before and after the step.
 
     pip install "jax==0.10.2" optax && python make.py    (in this folder; writes *.pb.gz and truth.json)
 """

@@ -2,9 +2,9 @@
 
     python record.py CASE OUT
 
-CASE is a name of CASES. OUT gets the capture and `truth.json`: the slow stage, and for each step the time that the script's own
-clock measured in each stage. The profiler's clock is not used. Needs jax and grain; `tfdata_*` need tensorflow instead, and
-`torch_*` need torch.
+CASE is a name in CASES. The script writes the capture and `truth.json` into OUT. `truth.json` contains the slow stage, and for each
+step the time that the script's own clock measured in each stage. The profiler's clock is not used. The script needs jax and grain.
+The cases `tfdata_*` need tensorflow instead of grain, and the cases `torch_*` need torch.
 """
 
 import contextlib

@@ -2,9 +2,9 @@
 
     python record.py CASE OUT
 
-OUT gets the capture, and `truth.json` with the step times without tracing, XLA's analysis of the programs, and the numbers that
-follow from the case itself (bytes of copies, FLOPs of products, iterations). The fixtures were recorded on an H100 with JAX 0.11.2
-in a container with the host name `gpu-host`, from a copy of this file in /tmp/app.
+The script writes the capture and `truth.json` into OUT. `truth.json` contains the step times without tracing, XLA's analysis of the
+programs, and the numbers that follow from the case itself (bytes of copies, FLOPs of products, iterations). The fixtures were
+recorded on an H100 with JAX 0.11.2 in a container with the host name `gpu-host`, from a copy of this file in /tmp/app.
 """
 
 import functools

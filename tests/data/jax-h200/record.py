@@ -2,9 +2,10 @@
 
     PYTHONPATH=python python record.py OUT
 
-All steps run the same program. It multiplies matrices of zeros in some steps, which takes little power, and of random numbers in the others.
-OUT gets the capture and `truth.json`: for each step its length by the host's clock, and the means of the samples of `nvidia-smi` in it.
-The fixture was recorded on an H200 with JAX 0.11.2, from a copy of this file in /tmp/app. No setting of the GPU was changed.
+All steps run the same program. In some steps, the program multiplies matrices of zeros, which takes little power, and in the other
+steps matrices of random numbers. The script writes the capture and `truth.json` into OUT. For each step, `truth.json` contains the
+length by the host's clock, and the means of the samples that `nvidia-smi` took during the step. The fixture was recorded on an H200
+with JAX 0.11.2, from a copy of this file in /tmp/app. No setting of the GPU was changed.
 """
 
 import datetime

@@ -1,6 +1,8 @@
-"""Makes a lake of synthetic captures and of captures of this folder, and exports its trends: ``python make.py trend.json.gz``.
+"""Makes a lake from synthetic captures and from captures in this folder, and exports the lake's trends: ``python make.py
+trend.json.gz``.
 
-Workloads: one became slower at a known commit, one became faster, one did not change, and two have one capture.
+The lake has five workloads. One became slower at a known commit, one became faster, one did not change, and two have only one
+capture.
 """
 
 from __future__ import annotations

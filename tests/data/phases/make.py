@@ -1,12 +1,12 @@
-"""Records training steps whose code names the phase of each part, as the truth for the phases of their instructions.
+"""Records training steps whose code names the phase of each part. These names are the expected phases of the instructions.
 
     python make.py
 
-Each function wraps its parts in the name scopes `truth_forward`, `truth_update` and `truth_other`. JAX adds `transpose(...)` to
-the path of an instruction that computes a gradient, and `rematted_computation` to the path of one that is computed again.
-An instruction inside `truth_forward` therefore belongs to the forward pass, unless its path names one of these. The file
+Each function wraps its parts in the name scopes `truth_forward`, `truth_update` and `truth_other`. JAX adds `transpose(...)` to the
+path of an instruction that computes a gradient, and `rematted_computation` to the path of an instruction that is recomputed. An
+instruction inside `truth_forward` therefore belongs to the forward pass, unless its path contains one of these two names. The file
 `<name>.pb.gz` contains the program before XLA's optimisations (in which every instruction has its own path), and
-`<name>.optimized.pb.gz` the program that runs. Needs jax, flax and optax.
+`<name>.optimized.pb.gz` contains the program that runs. Needs jax, flax and optax.
 """
 
 import gzip

@@ -7,8 +7,8 @@
 * CASE/a, CASE/b    the dumps of both sides: the program before XLA's optimisations, the program that runs, and its memory
 * truth.json        the difference of each case, as this script made it
 
-The truth names what the script changed in the training step. Numbers of instructions are counted in XLA's text by their
-framework path, whose scopes come from the training step.
+The file truth.json names what the script changed in the training step. The script counts instructions in XLA's text by their
+framework paths, whose scopes come from the training step.
 """
 import glob
 import gzip

@@ -1,8 +1,8 @@
 """Write a synthetic Kineto capture of vLLM on two GPUs: `python graphs.py OUT` writes OUT/graphs.trace.json.gz and
 OUT/graphs.truth.json.
 
-Decode passes copy their input, launch one graph (some two), and sample the tokens with kernels that are launched one by one.
-Prefill passes launch every kernel one by one. Times are random. The truth follows from the times that this script chose.
+Decode passes copy their input, launch one graph or two, and sample the tokens with kernels that are launched individually. Prefill
+passes launch every kernel individually. Times are random. The expected values follow from the times that this script chose.
 """
 import gzip
 import json

@@ -2,9 +2,9 @@
 
     python make.py OUT
 
-Needs the package `xprof` (2.24.2 made the files). The ids and names of the counters come from its headers
-`xprof/utils/tpu_counter_ids_*.h`; the values are pseudorandom. `xprof.json` contains the rows of `utilization_viewer`, and of
-`perf_counters` every 97th row.
+Needs the package `xprof` (version 2.24.2 made the files). The ids and names of the counters come from XProf's headers
+`xprof/utils/tpu_counter_ids_*.h`. The values of the counters are pseudorandom. `xprof.json` contains all rows of
+`utilization_viewer`, and every 97th row of `perf_counters`.
 """
 
 import gzip

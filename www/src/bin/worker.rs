@@ -1,4 +1,4 @@
-//! Entry point of the reader. The request determines its task.
+//! Entry point of the reader, which starts the task that each request names.
 
 use wasm_bindgen_futures::spawn_local;
 use www::protocol::reader::ReaderRequest;

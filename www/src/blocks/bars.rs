@@ -1,4 +1,4 @@
-//! Labelled bars. A click on a bar follows its link, if it has one.
+//! Labelled bars. If a bar has a link, a click on the bar follows the link.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{heading, href};
 use crate::components::tip::{Name, Tips};
 use crate::components::warnings::{bounded, tied};
 
-/// Renders a bar chart. The bars keep their order.
+/// Renders a bar chart. The bars appear in the given order.
 pub fn bars(run: u32, bars: Bars) -> AnyView {
     let largest = bars.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(0.0, f64::max);
     let largest = bars.whole.unwrap_or(largest);
@@ -34,7 +34,6 @@ fn body(run: u32, bars: &Bars, largest: f64) -> AnyView {
     view! { {list}{note} }.into_any()
 }
 
-/// Returns the data of the chart.
 fn data(bars: &Bars) -> Data {
     let mut data = Data::of(&[("Name", Unit::Text), ("Value", bars.unit), ("Note", Unit::Text)]);
     data.rows = bars.bars.iter().map(|bar| vec![text(&bar.label), number(bar.value), text(&bar.note)]).collect();

@@ -1,5 +1,5 @@
-//! Shared behaviour of charts: the pointer or the arrow keys select a mark, a tooltip describes the mark, and a click or
-//! Enter follows its link.
+//! Behaviour that all charts share. The pointer or the arrow keys select a mark, a tooltip describes the mark, and a
+//! click or Enter follows the link of the mark.
 
 use std::sync::Arc;
 
@@ -10,21 +10,23 @@ use web_sys::{KeyboardEvent, MouseEvent};
 use crate::components::live::says;
 use crate::components::tip::Tips;
 
-/// A position or size: first horizontal, then vertical (downwards).
+/// A position or a size: first the horizontal number, then the vertical number, which grows downwards.
 pub(super) type Pair = (f64, f64);
 
-/// Returns the mark that a key leads to. The first argument is the current mark, if any.
+/// Function that returns the mark to which a key moves the selection. The first argument is the index of the current
+/// mark, if there is one.
 pub(super) type Step = dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync;
 
-/// The marks of a chart, by index.
+/// The marks of a chart. A mark is identified by its index.
 pub(super) struct Marks {
     /// Description of the chart for screen readers.
     pub label: String,
     /// Returns the mark at a pointer position. The arguments are the position and the size of the chart, in pixels.
     pub find: Box<dyn Fn(Pair, Pair) -> Option<usize> + Send + Sync>,
-    /// Returns the mark that a key leads to.
+    /// Returns the mark to which a key moves the selection.
     pub step: Box<Step>,
-    /// Returns the box around a mark as fractions of the chart's size: upper left corner, then width and height.
+    /// Returns the box around a mark: its upper left corner, then its width and height. All four numbers are fractions
+    /// of the chart's size.
     pub place: Box<dyn Fn(usize) -> (Pair, Pair) + Send + Sync>,
     /// Describes a mark, one fact per line.
     pub describe: Box<dyn Fn(usize) -> String + Send + Sync>,
@@ -123,7 +125,8 @@ fn is_walk(key: &str) -> bool {
     key.starts_with("Arrow") || matches!(key, "Home" | "End")
 }
 
-/// Returns the mark that a key leads to, in a sequence of `count` marks. The up and down keys move by `by` marks.
+/// Returns the mark to which a key moves the selection, in a sequence of `count` marks. The up and down keys move by
+/// `by` marks.
 pub(super) fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (key, now) {

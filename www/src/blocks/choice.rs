@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::state::State;
 
-/// With more values than this, the choice is a drop-down list.
+/// Maximum number of buttons. A choice between more values becomes a drop-down list.
 const MAX_BUTTONS: usize = 6;
 
 /// Renders the choice. The URL stores the selected value.

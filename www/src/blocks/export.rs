@@ -1,7 +1,6 @@
-//! Exports a chart as a file: reads the rendered elements and writes them as SVG. One traversal of the elements
-//! handles every chart on every page. Boxes become rectangles, text stays text, and drawings keep their shapes. The
-//! file contains all colours and fonts of the current theme, so it does not depend on the page. A PNG is the same SVG,
-//! rendered at twice the size.
+//! Exports a chart as a file: reads the rendered elements and writes them as SVG. The same code exports every kind of
+//! chart. Boxes become rectangles, text stays text, and drawings keep their shapes. The file contains all colours and
+//! fonts of the current theme, so it does not depend on the page. A PNG is the same SVG, rendered at twice the size.
 
 use crossprof::text::number::decimal;
 use leptos::prelude::*;
@@ -16,11 +15,12 @@ use crate::browser;
 use crate::plot::paint::{escaped, paint};
 use crate::state::State;
 
-/// Position of the text baseline as a fraction of the line height. Typefaces differ by only a few percent.
+/// Position of the text baseline as a fraction of the line height. Other typefaces differ from this fraction by only a
+/// few percent.
 const BASELINE: f64 = 0.79;
 /// Number of PNG pixels per CSS pixel.
 const PNG_SCALE: f64 = 2.0;
-/// Maximum size of a canvas that browsers accept.
+/// Largest width and height of a canvas that browsers accept.
 const MAX_CANVAS_PX: f64 = 16_000.0;
 
 /// A chart as SVG, with its size in pixels.
@@ -38,7 +38,8 @@ impl Picture {
     }
 }
 
-/// Converts a chart to SVG. The class `exporting` hides buttons and expands scrolling lists during the measurement.
+/// Converts a chart to SVG. The class `exporting` hides buttons and expands scrolling lists while the elements are
+/// measured.
 pub fn picture(figure: &Element) -> Picture {
     // Fails only for a malformed class name.
     let _ = figure.class_list().add_1("exporting");
@@ -69,7 +70,7 @@ struct Pen {
     /// Position of the drawing in the window.
     left: f64,
     top: f64,
-    /// Default font family. Elements with another font family name that family.
+    /// Default font family. The export sets the font family only on elements with a different font.
     family: String,
 }
 
@@ -80,12 +81,12 @@ impl Pen {
         }
     }
 
-    /// Writes a number, rounded to hundredths.
+    /// Writes an attribute whose value is a number, rounded to hundredths.
     fn number(&mut self, name: &str, value: f64) {
         self.attribute(name, &((value * 100.0).round() / 100.0).to_string());
     }
 
-    /// Starts an element with its position and size.
+    /// Starts an element with a position and a size.
     fn open(&mut self, tag: &str, x: f64, y: f64, width: f64, height: f64) {
         self.out.push('<');
         self.out.push_str(tag);
@@ -95,7 +96,7 @@ impl Pen {
         self.number("height", height);
     }
 
-    /// Writes a colour, and its opacity if it is less than 1.
+    /// Writes a colour, and the opacity of the colour if the opacity is below 1.
     fn paint(&mut self, name: &str, (colour, strength): (String, f64)) {
         self.attribute(name, &colour);
         if strength < 1.0 {
@@ -150,7 +151,6 @@ impl Pen {
         }
     }
 
-    /// Writes background and borders.
     fn frame(&mut self, style: &CssStyleDeclaration, place: &DomRect) {
         let (x, y, width, height) = (place.left(), place.top(), place.width(), place.height());
         let border = |side: &str| {
@@ -222,7 +222,7 @@ impl Pen {
         self.out.push_str("</svg>");
     }
 
-    /// Writes text with the line breaks of the browser.
+    /// Writes text with the same line breaks as in the browser.
     fn text(&mut self, parent: &Element, node: &Node) {
         let text = node.text_content().unwrap_or_default();
         if node.node_type() != Node::TEXT_NODE || text.trim().is_empty() {

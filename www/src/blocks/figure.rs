@@ -16,9 +16,9 @@ use crate::route::key_of;
 use crate::state::State;
 use crate::table::cell;
 
-/// Maximum number of rows in the table of a chart. Copies contain all rows.
+/// Maximum number of rows in the table of a chart. Copied text contains all rows.
 const MAX_ROWS: usize = 500;
-/// Significant digits of numbers in the table. Copies contain all digits.
+/// Significant digits of numbers in the table. Copied text contains all digits.
 const DIGITS: usize = 6;
 /// Maximum length of text in a cell, in characters.
 const NAME_CHARS: usize = 80;
@@ -71,15 +71,15 @@ pub fn number(value: f64) -> Cell {
     if value.is_finite() { Cell::Float(value) } else { Cell::Absent }
 }
 
-/// Content of a chart's frame.
+/// A chart, with the heading and the data that its frame offers.
 pub struct Chart {
     /// Rendered heading.
     pub title: AnyView,
     /// Heading as plain text, also used for file names.
     pub name: String,
-    /// Additional classes of the chart.
+    /// Additional CSS classes of the chart.
     pub class: &'static str,
-    /// Returns the data of the chart. Called only when the user views or copies it.
+    /// Returns the data of the chart. Called only when the user views or copies the data.
     pub data: Arc<dyn Fn() -> Data + Send + Sync>,
     /// The drawing, with its legend and axes.
     pub body: AnyView,
@@ -130,7 +130,7 @@ pub fn figure(chart: Chart) -> AnyView {
     .into_any()
 }
 
-/// Returns the file name of downloads without its extension, from the name of the run.
+/// Returns the file name for downloads, without an extension. The file name contains the name of the run.
 pub(super) fn stem(state: State) -> String {
     let run = untrack(|| state.run());
     run.map_or_else(|| "chart".to_owned(), |run| browser::file_stem(&untrack(|| state.name_of(run.id))))
@@ -153,7 +153,7 @@ fn table(data: &Data, label: &str) -> AnyView {
         view! { <tr>{cells.collect_view()}</tr> }
     });
     let more = (data.rows.len() > MAX_ROWS)
-        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows. Copy includes all rows.", data.rows.len())}</p> });
+        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows. The copied text contains all rows.", data.rows.len())}</p> });
     view! {
         <div class="chart-table" tabindex="0" role="region" aria-label=label.to_owned()>
             <table><thead><tr>{heads.collect_view()}</tr></thead><tbody>{rows.collect_view()}</tbody></table>

@@ -1,5 +1,5 @@
-//! Findings, most important first. Word, shape and colour show the severity. The numbers behind a finding are folded,
-//! and links lead to the events of the finding.
+//! Findings, most important first. A word, a shape and a colour show each finding's severity. The evidence is collapsed
+//! at first, and links lead to the events of the finding.
 
 use crossprof::document::{FindingBlock, Link};
 use crossprof::report::FindingSeverity;
@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::href;
 use crate::components::warnings::{bounded, tied, with_whole_flags};
 
-/// Renders the list of findings.
+/// Renders the findings of a run.
 pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
     if findings.is_empty() {
         return view! { <section class="panel nothing"><p>"There are no findings to show."</p></section> }.into_any();
@@ -17,7 +17,7 @@ pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
     view! { <ol class="finding-list panel">{rows}</ol> }.into_any()
 }
 
-/// Returns the class, the shape and the word of a severity.
+/// Returns the CSS class, the SVG path and the word for a severity.
 fn look(severity: FindingSeverity) -> (&'static str, &'static str, &'static str) {
     match severity {
         FindingSeverity::Critical => ("bad", "M1.5 1.5h9v9h-9z", "critical"),
@@ -27,7 +27,7 @@ fn look(severity: FindingSeverity) -> (&'static str, &'static str, &'static str)
     }
 }
 
-/// Renders the badge of a severity.
+/// Renders the badge that shows a severity.
 pub fn badge(severity: FindingSeverity) -> AnyView {
     let (class, shape, word) = look(severity);
     view! {

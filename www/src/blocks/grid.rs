@@ -1,4 +1,4 @@
-//! A small table. A cell contains a value and may have a note, a bar, and a better or worse mark.
+//! A small table. A cell contains a value and may have a note, a bar, and a mark that says better or worse.
 
 use crossprof::document::{CellStatus, Grid, GridCell};
 use leptos::prelude::*;

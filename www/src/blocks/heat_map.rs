@@ -1,5 +1,5 @@
-//! A map of coloured cells, drawn with one pixel per cell and enlarged by the style sheet, so that maps with millions of
-//! cells scroll smoothly.
+//! A map of coloured cells. The picture has one pixel per cell and is enlarged by the style sheet, so that maps with
+//! millions of cells scroll smoothly.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::state::State;
 
-/// Colours (red, green, blue) of cells above the middle, below the middle, and without a value. The colours are visible on light
-/// and dark backgrounds. The background shows through weak colours.
+/// Red, green and blue of cells above and below the middle of the scale, and the colour of cells without a value. All
+/// these colours are visible on light and dark backgrounds. Cells near the middle are almost transparent.
 const ABOVE: [u8; 3] = [214, 88, 10];
 const BELOW: [u8; 3] = [22, 122, 206];
 const ABSENT: [u8; 4] = [128, 128, 128, 70];
-/// Minimum and maximum height of a row, in pixels, and the height of a map that fits on the screen.
+/// Minimum and maximum height of a row in pixels, and the largest height of a map that fits on the screen.
 const ROW_PX: (usize, usize) = (4, 20);
 const MAP_PX: usize = 480;
 /// Minimum height of a label, in pixels.
@@ -102,7 +102,7 @@ fn draw(canvas: &HtmlCanvasElement, map: &HeatMap) {
     }
 }
 
-/// Returns a row for each row of the map, with a cell for each column.
+/// Returns the numbers of the map as a table with the same rows and columns.
 fn data(map: &HeatMap) -> Data {
     let mut data = Data::of(&[("Row", crossprof::table::Unit::Text)]);
     data.columns.extend(map.columns.iter().map(|column| (column.clone(), map.unit)));

@@ -1,5 +1,5 @@
-//! A tree as nested spans. A click zooms in, and the path above the chart leads back out. The selected node can be used as
-//! a filter.
+//! A tree, drawn as nested spans. A click on a node zooms in, and the path above the chart zooms out again. The
+//! selected node can be used as a filter.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::state::State;
 
 /// Height of a row in pixels. The style sheet has the same value.
 const ROW_PX: usize = 24;
-/// Maximum number of rows below the first.
+/// Maximum number of rows that are drawn below the first row.
 const MAX_DEPTH: usize = 11;
 
 /// Renders the chart.
@@ -76,7 +76,7 @@ pub(super) fn icicle(icicle: Icicle) -> AnyView {
     })
 }
 
-/// Returns the whole tree, parents before their children.
+/// Returns the data of all nodes, with parents before their children.
 fn data(icicle: &Icicle) -> Data {
     let mut data = Data::of(&[
         ("Name", Unit::Text),
@@ -108,7 +108,7 @@ fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
     .into_any()
 }
 
-/// Returns the value, its share of the whole, and the notes of a node.
+/// Returns the facts about a node: its value, its share of the whole, and its notes.
 fn facts(icicle: &Icicle, node: &Node) -> Vec<String> {
     let whole = icicle.nodes.first().map_or(0.0, |root| root.value);
     let mut facts = vec![unit::short(node.value, icicle.unit)];

@@ -1,4 +1,4 @@
-//! A matrix with one coloured cell for each pair. Larger numbers have stronger colours.
+//! A matrix with one coloured cell for each pair of devices. Larger numbers have stronger colours.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub(super) fn matrix(matrix: Matrix) -> AnyView {
     };
     let (rows, columns) = (labels(), labels());
     let note = format!(
-        "Values go from the row's device to the column's. The largest is {}. Click a cell to list the collectives between two devices.",
+        "The largest value is {}. Click a cell to list the collectives between two devices.",
         unit::short(largest, matrix.unit)
     );
     let matrix = Arc::new(matrix);

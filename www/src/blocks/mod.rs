@@ -1,6 +1,6 @@
-//! Renders the blocks of a run's page. Each kind of block has a file with its name. The library ([`crossprof::pages`])
-//! determines the content, and this module determines only its appearance. Every mark is reachable by pointer and by
-//! keyboard, and has a description. Text is never interpreted as markup.
+//! Renders the blocks of a run's page. Each kind of block is rendered in the file with the same name. The library
+//! ([`crossprof::pages`]) determines the content, and this module determines only its appearance. Every mark is
+//! reachable by pointer and by keyboard, and has a description. Text is never interpreted as markup.
 
 pub mod bars;
 mod chart;
@@ -35,8 +35,8 @@ use crate::state::Run;
 /// The blocks of a page.
 pub type Blocks = RwSignal<Vec<Arc<Block>>>;
 
-/// Renders all blocks of a page. Elements stay in place while the kinds of blocks stay the same, so a new response does not
-/// change the focus or the zoom of charts.
+/// Renders all blocks of a page. A new response with the same kinds of blocks reuses the elements on the page, so
+/// charts keep their focus and zoom.
 pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
     let kinds = Memo::new(move |_| blocks.with(|blocks| blocks.iter().map(|block| kind(block)).collect::<Vec<_>>()));
     let all = move || {
@@ -49,9 +49,9 @@ pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
 /// Identifies a block that can be updated in place.
 #[derive(Clone, PartialEq)]
 enum Kind {
-    /// A table, by its name.
+    /// A table, identified by its name.
     Table(TableName),
-    /// A choice, by its option.
+    /// A choice, identified by the option that it sets.
     Choice(String),
     /// A block that is redrawn on each change.
     Other,
@@ -107,7 +107,7 @@ pub fn href(run: u32, link: Option<&Link>) -> Option<String> {
     Some(Route::to(run, link?).href())
 }
 
-/// Renders the heading of a chart. Adds the definition and a link to a more detailed view, if the chart has these.
+/// Renders the heading of a chart. Adds the definition and a link to a more detailed view, if the chart has them.
 fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
     let text = bounded(title);
     match about {

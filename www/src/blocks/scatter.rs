@@ -18,7 +18,7 @@ use crate::state::State;
 const REACH_PX: f64 = 28.0;
 /// Height of a line's label, as a fraction of the chart's height.
 const LABEL_SHARE: f64 = 0.045;
-/// Width of the largest and of the smallest point, in pixels.
+/// Widths of the largest and the smallest point, in pixels.
 const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
 
 /// Renders the chart.
@@ -120,7 +120,7 @@ pub(super) fn scatter(scatter: Scatter) -> AnyView {
     })
 }
 
-/// Returns the points, then the corners of the lines, which have no notes.
+/// Returns one row for each point, then one row for each corner of a line. Corners have no notes.
 fn data(scatter: &Scatter) -> Data {
     let (x, y) = (scatter.x_label.as_str(), scatter.y_label.as_str());
     let mut data = Data::of(&[("Name", Unit::Text), (x, Unit::Number), (y, Unit::Number), ("Notes", Unit::Text)]);
@@ -135,7 +135,7 @@ fn data(scatter: &Scatter) -> Data {
     data
 }
 
-/// Returns the width of a point in pixels. Its area is proportional to `size`.
+/// Returns the width of a point in pixels. The area of the point is proportional to `size`.
 fn width_px(size: f64) -> f64 {
     let size = if size.is_finite() { size.clamp(0.0, 1.0) } else { 0.0 };
     (WIDTHS_PX.0 * size.sqrt()).max(WIDTHS_PX.1)

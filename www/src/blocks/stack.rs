@@ -1,5 +1,5 @@
-//! Stacked bars. If there are few rows, each is a horizontal bar with a label. If there are many, such as the steps of
-//! a long run, each is a column.
+//! Stacked bars. Few rows are drawn as horizontal bars with labels. Many rows, such as the steps of a long run, are
+//! drawn as columns.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn size(stack: &Stack, row: usize, series: usize) -> f64 {
     if value.is_finite() { value.max(0.0) } else { 0.0 }
 }
 
-/// Returns the path that underlines every marked column.
+/// Returns the SVG path of the lines below all marked columns.
 fn underlines(stack: &Stack) -> String {
     let odd = stack.rows.iter().enumerate().filter(|(_, row)| !row.mark.is_empty());
     odd.map(|(at, _)| format!("M{:.2} 0h0.78v4h-0.78z", at as f64 + 0.11)).collect()
@@ -89,12 +89,12 @@ fn total(stack: &Stack, row: usize) -> f64 {
     (0..stack.series.len()).map(|series| size(stack, row, series)).sum()
 }
 
-/// Returns the value at which a part begins: the sum of the parts before it.
+/// Returns the value at which a part begins, which is the sum of all earlier parts in its row.
 fn begin(stack: &Stack, row: usize, series: usize) -> f64 {
     (0..series).map(|series| size(stack, row, series)).sum()
 }
 
-/// Returns the part of a row that contains a value.
+/// Returns the part of a row whose range contains a value.
 fn part_at(stack: &Stack, row: usize, value: f64) -> Option<usize> {
     let mut end = 0.0;
     (0..stack.series.len()).find(|&series| {

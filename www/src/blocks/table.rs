@@ -1,5 +1,5 @@
-//! The table component. A worker sorts and filters the rows, and the page draws only the visible rows. Copies and downloads
-//! contain all rows that pass the filter.
+//! The table component. A worker sorts and filters the rows, and the page draws only the visible rows. Copied and
+//! downloaded tables contain all rows that pass the filter.
 
 mod columns;
 mod filter_field;
@@ -34,8 +34,7 @@ use crate::{ask, browser};
 const ROW_PX: f64 = 26.0;
 /// Maximum height of the scrolling area, in pixels.
 const VIEW_PX: f64 = 520.0;
-/// Maximum length of a row's name, in characters. Longer names are cut in the middle. Narrow screens have less room,
-/// as in the style sheet.
+/// Maximum length of a row's name, in characters, on wide and on narrow screens. Longer names are cut in the middle.
 const NAME_CHARS: usize = 46;
 const NARROW_CHARS: usize = 22;
 /// Maximum length of other text, in characters. Longer text is cut.
@@ -230,14 +229,14 @@ pub fn TableView(
     }
 }
 
-/// Toggles a filter for the subject of a row in all views.
+/// Adds a filter for the subject of a row to all views, or removes that filter.
 fn filter_by(state: State, table: &TableBlock, row: usize) {
     if let Some((key, term)) = term(table, row) {
         state.filter(terms::toggled(&state.route.with_untracked(|route| route.query.filter.clone()), &key, &term));
     }
 }
 
-/// A block that may be a table.
+/// A block of the page, which may be a table.
 #[derive(Clone)]
 struct Shown(Option<Arc<Block>>);
 
@@ -250,7 +249,6 @@ impl Shown {
     }
 }
 
-/// Describes the number of rows, the number of visible rows, and the parts of the filter that do not apply to this table.
 fn counted(table: &TableBlock) -> String {
     let rows = count_of(table);
     if table.lacking.is_empty() {
@@ -332,10 +330,11 @@ fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
 /// Appearance of the rows.
 #[derive(Clone, Default, PartialEq)]
 struct Look {
-    /// Each visible column, with its index and the value of a full bar: 100, or the largest value if that is above 100.
+    /// Each visible column, with its index and the value at which the column's bars are full. A bar is full at 100, or
+    /// at the largest value of the column if the largest value exceeds 100.
     columns: Vec<(usize, ColumnBlock, f64)>,
-    /// Index of the column that stays visible while scrolling: the column that names the rows, or the first column if
-    /// no column names them.
+    /// Index of the column that stays visible while the user scrolls. The column contains the names of the rows. If no
+    /// column does, this is the first column.
     fixed: usize,
     /// See [`TableBlock::classes`].
     classes: Vec<(String, ColourClass)>,
@@ -346,8 +345,8 @@ struct Look {
 }
 
 impl Look {
-    /// Selects the visible columns. Hides columns without any value, unless they give a reason. While the details of a
-    /// row are open, there is no room for those either, so they are also hidden.
+    /// Selects the visible columns. Hides each column that has no value in any row, unless the column gives a reason
+    /// for that. While the details of a row are open, also hides the columns that only give a reason.
     fn of(table: Option<&TableBlock>, has_details: bool) -> Look {
         let Some(table) = table else { return Look::default() };
         let has_value = |index: usize| {
@@ -444,7 +443,7 @@ fn cell_view(
     .into_any()
 }
 
-/// Returns the row that a key leads to.
+/// Returns the row to which a key moves the selection.
 fn moved(active: Option<usize>, key: &str, count: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     let page = (VIEW_PX / ROW_PX) as usize;
@@ -470,7 +469,7 @@ fn reveal(scroller: &Element, row: usize) {
     }
 }
 
-/// Returns a row as text for the tooltip: heading and value, one column per line.
+/// Returns the tooltip of a row, with the heading and value of one column per line.
 fn row_text(row: &[Cell], look: &Look) -> String {
     let line = |(index, column, _): &(usize, ColumnBlock, f64)| {
         let value = row.get(*index)?;

@@ -17,7 +17,7 @@ pub(super) fn note(text: &str) -> AnyView {
     view! { <div class="block-note">{lines}</div> }.into_any()
 }
 
-/// Renders the reason why there is no data, and a remedy.
+/// Renders the reason for missing data, and a remedy.
 pub(super) fn empty(reason: &str, remedy: Option<String>) -> AnyView {
     let state = State::get();
     let remedy = remedy.map(|remedy| {

@@ -1,5 +1,5 @@
-//! Waterfall chart: shows how one total becomes another. Each bar begins at the end of the previous one. Signs and
-//! symbols next to the numbers repeat the meaning of the colours.
+//! Waterfall chart that shows how one total changes into another. Each bar begins at the end of the previous one. Signs
+//! and symbols next to the numbers repeat the meaning of the colours.
 
 use std::sync::Arc;
 

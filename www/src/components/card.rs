@@ -14,11 +14,11 @@ pub struct CardText {
     pub title: String,
     /// Definition of the field, possibly empty.
     pub definition: String,
-    /// Value with three digits and its unit. `None` if it was not measured.
+    /// Value with three digits and its unit. `None` if the value was not measured.
     pub value: Option<String>,
     /// Value with four digits, for the tooltip.
     pub precise: String,
-    /// Value with all digits, for programs that read the page.
+    /// Value with all digits, for scripts that read the page.
     pub exact: String,
     /// Text below the value.
     pub detail: String,

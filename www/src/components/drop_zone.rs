@@ -1,4 +1,4 @@
-//! Entry points for profiles: dropped anywhere on the page, picked or pasted.
+//! The ways to open a profile: drop it anywhere on the page, pick it, or paste it.
 
 use js_sys::Array;
 use leptos::prelude::*;
@@ -56,8 +56,8 @@ pub async fn open(state: State, found: Vec<PickedFile>) {
     }
 }
 
-/// Returns the index of the load that was captured last. Uses the times in the folder names if every load has one, and
-/// otherwise the modification times of the files.
+/// Returns the index of the load that was captured last. Compares the times in the folder names, or the modification
+/// times of the files if a load has no such folder.
 fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize> {
     let captured = loads.clone().map(|sources| sources.iter().find_map(|it| capture_time(&it.entry.path)));
     let captured: Option<Vec<&str>> = captured.collect();
@@ -71,7 +71,7 @@ fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize
     }
 }
 
-/// Returns the index of the latest time, and the first such index if several times are equal.
+/// Returns the index of the latest time. If several times are equally late, returns the first of their indices.
 fn last<T>(times: &[T], is_later: impl Fn(&T, &T) -> bool) -> Option<usize> {
     times.iter().enumerate().reduce(|best, it| if is_later(it.1, best.1) { it } else { best }).map(|(at, _)| at)
 }
@@ -174,8 +174,8 @@ pub fn DropZone() -> impl IntoView {
     view! {
         <section class="drop-zone" class:dragging=move || state.dragging.get() id="drop">
             <p class="drop-lead">"Drop a profile, an archive or a whole profile folder here"</p>
-            <p class="quiet">"*.xplane.pb, *.trace.json.gz, perfetto_trace.json.gz, zip, tar.gz, unified profile JSON; several at once"</p>
-            <p class="quiet">"For memory only: memory.prof, HLO text or *.hlo.pb of an XLA dump, the log of an out-of-memory error (can be pasted)"</p>
+            <p class="quiet">"*.xplane.pb, *.trace.json.gz, perfetto_trace.json.gz, zip, tar.gz or unified profile JSON. You can drop several files at once."</p>
+            <p class="quiet">"For memory only: memory.prof, HLO text or *.hlo.pb from an XLA dump, or the log of an out-of-memory error, which you can also paste"</p>
             <p class="pickers">
                 <label class="button primary">"Choose files"<input class="visually-hidden" id="pick-files" type="file" multiple on:change=picked /></label>
                 <label class="button">"Choose a folder"<input class="visually-hidden" id="pick-folder" type="file" multiple node_ref=folder on:change=picked /></label>

@@ -7,7 +7,7 @@ use web_sys::{PerformanceObserver, PerformanceObserverEntryList, PerformanceObse
 use crate::protocol::BUILD_ID;
 use crate::{boot, browser, pool};
 
-/// The footer. Its counter starts after the page has fetched all its files.
+/// The footer. The counter of requests starts after the page has fetched all its files.
 #[component]
 pub fn Footer() -> impl IntoView {
     let requests = RwSignal::new(None::<u32>);
@@ -30,12 +30,12 @@ pub fn Footer() -> impl IntoView {
             // Opens in another tab, because leaving this tab would close its runs.
             <a href="third-party-notices.txt" target="_blank" title="Licences of the software that this page contains">"Licences"</a>
             <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
-                title="Counted by this page's PerformanceObserver; your browser's network panel shows the same number.">{text}</span>
+                title="This page counts its requests with a PerformanceObserver. Your browser's network panel shows the same number.">{text}</span>
         </footer>
     }
 }
 
-/// Counts requests from now on.
+/// Counts all requests from this call on.
 fn observe(requests: RwSignal<Option<u32>>) {
     let callback =
         Closure::<dyn FnMut(PerformanceObserverEntryList)>::new(move |list: PerformanceObserverEntryList| {

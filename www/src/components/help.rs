@@ -6,6 +6,7 @@ use super::live::shown;
 use crate::browser;
 use crate::state::State;
 
+/// Keys and their actions. Two spaces separate the gestures in a row, and each gesture is rendered as a separate `<kbd>`.
 const KEYS: [(&str, &str); 12] = [
     ("1 … 9", "views of the run"),
     ("[  ]", "previous and next run"),
@@ -50,8 +51,8 @@ pub fn Help() -> impl IntoView {
         state.help.set(false);
         browser::leave();
     };
-    let rows = |keys: &'static [(&str, &str)]| {
-        keys.iter().map(|(key, what)| view! { <dt><kbd>{*key}</kbd></dt><dd>{*what}</dd> }).collect_view()
+    let rows = |keys: &'static [(&'static str, &'static str)]| {
+        keys.iter().map(|(key, what)| view! { <dt>{gestures(key)}</dt><dd>{*what}</dd> }).collect_view()
     };
     Effect::new(move |_| {
         if state.help.get() {
@@ -74,4 +75,8 @@ pub fn Help() -> impl IntoView {
             }
         },
     )
+}
+
+fn gestures(row: &'static str) -> AnyView {
+    row.split("  ").map(|gesture| view! { <kbd>{gesture}</kbd> }.into_any()).collect_view().into_any()
 }

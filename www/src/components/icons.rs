@@ -1,11 +1,11 @@
-//! Icons: line drawings of 16 by 16 pixels in the colour of the surrounding text.
+//! Icons, drawn as lines in 16 by 16 pixels, in the colour of the surrounding text.
 
 use crossprof::pages::View as Page;
 use leptos::prelude::*;
 
 use crate::route::View;
 
-/// The icon of a view.
+/// The icon that represents a view.
 #[component]
 pub fn ViewIcon(
     /// The view whose icon is drawn.

@@ -1,5 +1,5 @@
-//! Parts of the page that are redrawn when a signal changes. Leptos compiles several kilobytes of code for each closure type.
-//! Boxing the closures avoids these copies.
+//! Parts of the page that are redrawn when a signal changes. Leptos compiles several kilobytes of code for each closure
+//! type. The functions in this module box their closures, which avoids these copies.
 
 use leptos::prelude::*;
 

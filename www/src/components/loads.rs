@@ -1,4 +1,4 @@
-//! Loads and their files: progress, errors and remedies.
+//! Shows the loads and their files, with progress, errors and remedies.
 
 use crossprof::text::format;
 use leptos::prelude::*;
@@ -10,7 +10,7 @@ use crate::client;
 use crate::protocol::files::kind_name;
 use crate::state::{FileRow, Load, Phase, State};
 
-/// All loads of this visit, latest first.
+/// All loads of this visit. The latest load comes first.
 #[component]
 pub fn Loads() -> impl IntoView {
     let state = State::get();

@@ -1,4 +1,4 @@
-//! Reusable parts of pages. Each renders plain values.
+//! Reusable parts of pages. Each component renders plain values.
 
 pub mod card;
 pub mod drop_zone;

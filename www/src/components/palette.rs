@@ -1,5 +1,6 @@
-//! The command palette: finds all actions of the page, and ops, name scopes and events of the run. Arrow keys select
-//! a line, Enter runs it, and Esc closes the palette. A worker searches the run, so typing stays responsive.
+//! The command palette. The user types to find actions of the page, and ops, name scopes and events of the run. Arrow
+//! keys select a line, Enter runs it, and Esc closes the palette. A worker searches the run, so typing stays
+//! responsive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +31,7 @@ struct Command {
     action: Action,
 }
 
-/// Returns all commands that are available now. There are more if a run is open.
+/// Returns all commands that are available now. Some commands require an open run.
 fn commands(state: State) -> Vec<Command> {
     let mut all = Vec::new();
     let mut add = |text: &str, key: &'static str, action: Action| {
@@ -85,7 +86,7 @@ fn fits(text: &str, typed: &str) -> bool {
     typed.to_ascii_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
-/// A line of the list: a command or a search result.
+/// A line of the palette: a command or a search result.
 #[derive(Clone)]
 enum Line {
     /// Index of a command.
@@ -93,7 +94,7 @@ enum Line {
     Found(Found),
 }
 
-/// Navigates to a search result. An op opens with its details.
+/// Navigates to a search result. For an op, also opens the details of the op.
 fn go_to(state: State, found: &Found) {
     let Some(run) = untrack(|| state.run()) else { return };
     let mut route = state.route_of(&found.link, run.id);

@@ -1,5 +1,5 @@
-//! The rail on the left: runs, and below them the views of the current run. On narrow screens it is a bar at the
-//! bottom.
+//! The rail on the left: runs, and below them the views of the current run. On narrow screens, the rail becomes a bar
+//! at the bottom.
 
 use leptos::prelude::*;
 

@@ -80,7 +80,7 @@ pub fn RunHeader(
     }
 }
 
-/// Scrolls to the warnings. The URL keeps the current view.
+/// Scrolls to the warnings. Does not change the URL, which names the current view.
 fn show_warnings(event: web_sys::MouseEvent) {
     event.prevent_default();
     if let Some(element) = document().get_element_by_id("warnings") {

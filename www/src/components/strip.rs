@@ -1,5 +1,5 @@
-//! A small picture of the whole capture above every view. The picture shows the window that all numbers cover. Dragging
-//! over the picture selects another window, and a double click opens the timeline at that point.
+//! A small picture of the whole capture, shown above every view. The picture marks the window that all numbers cover.
+//! Dragging over the picture selects another window, and a double click opens the timeline at that point.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,13 +20,13 @@ use crate::{ask, browser, client};
 /// Height in CSS pixels.
 const HEIGHT: f64 = 34.0;
 
-/// Delay of this request, so that it follows the view's request. The view's request is sent in the current task.
+/// Delay of the request for the picture. Even a delay of zero lets the view send its request first.
 const AFTER_VIEW: Duration = Duration::ZERO;
 
 /// A drag over fewer pixels than this is treated as a click.
 const CLICK: f64 = 4.0;
 
-/// The strip. Empty for a run without events.
+/// The strip. The strip is empty for a run without events.
 #[component]
 pub fn Strip(
     /// The run to show.
@@ -120,7 +120,7 @@ fn Picture(run: Run) -> impl IntoView {
         browser::go(&route);
     };
     view! {
-        <div class="strip" node_ref=frame title="The whole capture: drag to measure a part of it, double-click to open the timeline there"
+        <div class="strip" node_ref=frame title="The whole capture. Drag to measure a part of it. Double-click to open the timeline at that point."
             on:pointerdown=on_down on:pointermove=on_move on:pointerup=on_up on:dblclick=on_double>
             <canvas node_ref=canvas aria-hidden="true"></canvas>
             {live(overlay)}

@@ -1,4 +1,5 @@
-//! The page's tooltip. The tooltip shows a full name, all digits or a definition, on hover and on focus.
+//! The page's tooltip. The tooltip that shows a full name, all digits or a definition when the user points at an
+//! element or focuses it.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -23,7 +24,7 @@ pub struct Tips(RwSignal<Option<Tip>>);
 const WIDTH_PX: f64 = 360.0;
 
 impl Tips {
-    /// Creates the handle. No tooltip is shown yet.
+    /// Creates the handle. At first, no tooltip is visible.
     pub fn new() -> Tips {
         Tips(RwSignal::new(None))
     }
@@ -33,7 +34,7 @@ impl Tips {
         expect_context::<Tips>()
     }
 
-    /// Shows text at the element of an event.
+    /// Shows text next to the element on which an event occurred.
     pub fn show(self, event: &Event, text: String) {
         let target = event.current_target().or_else(|| event.target());
         if let Some(element) = target.and_then(|target| target.dyn_into::<HtmlElement>().ok()) {
@@ -41,14 +42,14 @@ impl Tips {
         }
     }
 
-    /// Shows text at an element.
+    /// Shows text next to an element.
     pub fn show_at(self, element: &web_sys::Element, text: String) {
         let place = element.get_bounding_client_rect();
         self.show_between(place.left(), place.top(), place.bottom(), text);
     }
 
-    /// Shows text at a box of the window. The box begins at `left` and extends from `top` to `bottom`, in pixels. The
-    /// tooltip is below the box, or above it if the box is low on the screen.
+    /// Shows text below a box, or above the box if the box is low on the screen. The box begins at `left` and extends
+    /// from `top` to `bottom`, in pixels of the window.
     pub fn show_between(self, left: f64, top: f64, bottom: f64, text: String) {
         let size = |value: Result<wasm_bindgen::JsValue, _>| value.ok().and_then(|value| value.as_f64()).unwrap_or(0.0);
         let (width, height) = (size(window().inner_width()), size(window().inner_height()));
@@ -87,7 +88,7 @@ pub fn TipView() -> impl IntoView {
     }
 }
 
-/// Renders a term that shows its definition on hover and focus. With `href` it is a link.
+/// Renders a term that shows its definition on hover and focus. If `href` is given, the term is a link.
 pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
     let tips = Tips::get();
     let on_focus = about.clone();
@@ -100,11 +101,11 @@ pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// Text from the trace. Long text is cut in the middle, and the tooltip shows it in full. The text is never interpreted as
-/// markup.
+/// Shows a text from the trace. Long text is cut in the middle, and the tooltip shows the full text. The text is never
+/// interpreted as markup.
 #[component]
 pub fn Name(
-    /// Text as in the trace.
+    /// The full text from the trace.
     #[prop(into)]
     text: String,
     /// Maximum number of characters to show.

@@ -34,7 +34,8 @@ pub fn WarningRow(
     }
 }
 
-/// Limits the length of text from a trace. Replaces control characters, and marks that reorder text.
+/// Limits the length of text from a trace. Also replaces control characters and all characters that change the
+/// direction of text.
 pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }
@@ -73,7 +74,7 @@ pub fn with_whole_flags(text: &str) -> AnyView {
     text.split(' ').enumerate().map(word).collect_view().into_any()
 }
 
-/// Joins facts about a mark, one per line. Line breaks inside a fact are removed.
+/// Joins facts about a mark of a chart, one per line. Removes line breaks inside a fact.
 pub fn bounded_lines(facts: &[&str]) -> String {
     let lines = facts.iter().filter(|fact| !fact.is_empty()).map(|fact| bounded(fact));
     lines.collect::<Vec<_>>().join("\n")

@@ -1,4 +1,5 @@
-//! The window that the numbers of a run cover, and the field that selects it. Shown above every view.
+//! The window that the numbers of a run cover, and the field that selects it. The window and the field are shown above
+//! every view.
 
 use crossprof::report::WindowKind;
 use crossprof::session::{Settings, WindowChoice};
@@ -10,7 +11,7 @@ use super::tip::term;
 use crate::state::{Run, State};
 use crate::{browser, client};
 
-/// Named windows: the name on the page, and the name in URLs and on the command line.
+/// Named windows. Each entry contains the name on the page, then the name in URLs and on the command line.
 const NAMED: [(&str, &str); 3] = [("counted steps", "main"), ("active span", "active"), ("whole capture", "all")];
 
 /// Accepted input of the field.

@@ -1,4 +1,4 @@
-//! The graph in the URL: program, op, and the way to draw them.
+//! Options of the graph view in the URL: the program, the op, and how they are drawn.
 //!
 //! `#/graph?q=fusion.3&by.program=17&by.radius=2&by.group=scopes&by.show=tuples,users&by.open=...`
 
@@ -8,21 +8,23 @@ use crossprof::pages::PageQuery;
 pub use crate::route::PROGRAM;
 use crate::route::Route;
 
-/// Name of the drawn computation.
+/// Option that names the drawn computation.
 pub const COMPUTATION: &str = "computation";
-/// Number of steps around the op. Any other value draws the whole computation.
+/// Option with the number of steps from the op in the middle to the farthest node. A value that is not a number draws
+/// the whole computation.
 pub const RADIUS: &str = "radius";
-/// Kind of groups.
+/// Option that determines how nodes are grouped.
 pub const GROUP: &str = "group";
-/// Instructions to draw although they are left out by default.
+/// Option that lists kinds of instructions. Instructions of these kinds are drawn, although they are left out by
+/// default.
 pub const SHOW: &str = "show";
-/// Ids of opened groups, one per line.
+/// Option that lists the ids of opened groups, one per line.
 pub const OPEN: &str = "open";
 
 /// Value of [`RADIUS`] for a whole computation.
 pub const WHOLE: &str = "all";
 
-/// Instructions that are left out by default, with their names in the URL and on the page.
+/// Kinds of instructions that are left out by default. Each has a name in the URL and a label on the page.
 pub const SHOWN: [(&str, &str); 4] = [
     ("tuples", "Tuples and get-tuple-element"),
     ("constants", "Constants as nodes"),
@@ -30,7 +32,7 @@ pub const SHOWN: [(&str, &str); 4] = [
     ("users", "All users, even if there are more than 16"),
 ];
 
-/// Returns the part of the program that the URL requests, and how to draw it.
+/// Returns the part of the program that the URL requests, and how it is drawn.
 pub fn look(query: &PageQuery) -> Look {
     let text = |key: &str| query.options.get(key).map(String::as_str).unwrap_or_default();
     let shows = |key: &str| text(SHOW).split(',').any(|shown| shown == key);
@@ -94,7 +96,7 @@ pub fn toggled(query: &PageQuery, id: &str) -> String {
     all.join("\n")
 }
 
-/// Returns the value of [`SHOW`] after one of its parts was switched.
+/// Returns the value of [`SHOW`] after the user switched the kind `key` on or off.
 pub fn switched(query: &PageQuery, key: &str) -> String {
     let shown = query.options.get(SHOW).map(String::as_str).unwrap_or_default();
     let is_shown = |part: &str| shown.split(',').any(|it| it == part);

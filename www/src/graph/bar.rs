@@ -19,7 +19,7 @@ use crate::browser;
 use crate::components::live::{live, says};
 use crate::programs;
 
-/// Time to wait while the user types.
+/// Time between the last typed letter and the search.
 const PAUSE: Duration = Duration::from_millis(80);
 /// Zoom factor of one click on a zoom button.
 const FACTOR: f64 = 1.25;
@@ -131,7 +131,6 @@ pub fn Bar(
     }
 }
 
-/// Describes the drawn computation: its callers, and its critical path.
 fn place(explorer: Explorer) -> AnyView {
     let Some(picture) = explorer.picture.get() else { return ().into_any() };
     let kind = if picture.is_entry { "Entry computation " } else { "Computation " };
@@ -158,7 +157,7 @@ fn place(explorer: Explorer) -> AnyView {
         .into_any()
 }
 
-/// Field to find an instruction by name or scope.
+/// Field in which the user searches for an instruction by name or scope.
 #[component]
 fn Search(explorer: Explorer) -> impl IntoView {
     let state = explorer.state;

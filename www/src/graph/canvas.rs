@@ -1,4 +1,4 @@
-//! The picture: nodes and edges as SVG elements, with zoom, drag and keyboard.
+//! The picture, in which nodes and edges are SVG elements. The user can zoom, drag, and use the keyboard.
 
 use crossprof::graph::{Drawn, Picture, PictureNode};
 use crossprof::text::format::printable;
@@ -13,15 +13,15 @@ use crate::components::live::{follow, live};
 
 /// Minimum and maximum scale of the picture.
 const ZOOM: (f64, f64) = (0.1, 3.0);
-/// Smallest scale that still shows text. A wider picture is scrolled rather than made smaller.
+/// Smallest scale at which text is legible. If the picture does not fit at this scale, the user must scroll.
 const LEGIBLE: f64 = 0.8;
-/// Factor of one zoom step.
+/// Factor by which one zoom step changes the scale.
 const FACTOR: f64 = 1.25;
 /// Height of a line of text, and the first baseline of a node, in pixels of the picture.
 const LINE: f64 = 15.0;
 const BASELINE: f64 = 17.0;
 
-/// Width that the switch of a node takes, in pixels of the picture.
+/// Width of the button that opens or closes a node, in pixels of the picture.
 const SWITCH: f64 = 16.0;
 
 /// Position of the pointer and of the scrolled picture when a drag began.
@@ -116,7 +116,7 @@ pub fn Canvas(
         move || explorer.picture.with(|picture| picture.as_ref().map(|picture| drawing(explorer, picture, scale)));
     view! {
         <div class="graph-canvas" node_ref=frame tabindex="0" role="application" class:dragged=move || grip.get().is_some()
-            aria-label="Graph. Arrow keys go from op to op, Enter opens a group or centres the op, plus and minus zoom."
+            aria-label="Graph. Arrow keys go from op to op, Enter opens a group or centres the op, and plus and minus zoom."
             on:click=on_click on:dblclick=on_double on:keydown=on_key on:wheel=on_wheel
             on:pointerdown=on_down on:pointermove=on_move on:pointerup=move |_| grip.set(None) on:pointerleave=move |_| grip.set(None)>
             {live(drawing)}
@@ -129,13 +129,13 @@ pub fn zoom(explorer: Explorer, scale: f64) {
     explorer.zoom.set(Some(scale.clamp(ZOOM.0, ZOOM.1)));
 }
 
-/// Returns the scale at which the picture fits into this width in pixels, but at least the smallest scale with legible text.
+/// Returns the scale at which the picture is `room_px` wide, but at least the smallest scale at which text is legible.
 fn fitting(picture: Option<&Picture>, room_px: Option<f64>) -> f64 {
     let width = picture.map_or(1.0, |picture| picture.size.0.max(1.0));
     room_px.map_or(1.0, |room| ((room - 4.0) / width).clamp(LEGIBLE, 1.0))
 }
 
-/// Scrolls the selected node into view. Does nothing if none is selected, or if the user has left the view.
+/// Scrolls the selected node into view. Does nothing if no node is selected, or if the user has left the view.
 fn reveal(explorer: Explorer, frame: &Element) {
     let Some(at) = explorer.selected.try_get_untracked().flatten() else { return };
     let zoom = explorer.zoom.try_get_untracked().flatten();
@@ -160,7 +160,8 @@ fn reveal(explorer: Explorer, frame: &Element) {
     }
 }
 
-/// Returns the index of the node below the pointer, and true if its switch was hit.
+/// Returns the index of the node below the pointer, and true if the pointer is on the button that opens or closes the
+/// node.
 fn node_of(event: &MouseEvent) -> Option<(usize, bool)> {
     let target: Element = event.target()?.dyn_into().ok()?;
     let node = target.closest("[data-node]").ok()??.get_attribute("data-node")?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The text of the drawn computation, with times in the margin. Only the visible lines are in the document.
+//! The HLO text of the drawn computation, with times in the margin. Only the visible lines are in the page's document.
 
 use crossprof::graph::{Listing, Row};
 use crossprof::text::format::printable;
@@ -13,9 +13,9 @@ use crate::table::window::window;
 
 /// Height of a line in pixels. The style sheet uses the same value.
 const LINE_PX: f64 = 18.0;
-/// Number of lines in one request.
+/// Number of lines that one request returns.
 const LINES: u32 = 300;
-/// Number of lines above the visible lines in a request.
+/// Number of lines in a request that are above the visible lines.
 const ABOVE: u32 = 100;
 
 /// Renders the text.

@@ -1,5 +1,5 @@
-//! The graph view: a compiled program as a graph and as text. The graph worker draws the picture. This module shows it
-//! and turns clicks into URLs, so that the back button returns to every step.
+//! The graph view: a compiled program as a graph and as text. The graph worker draws the picture, and this module shows
+//! it. Each click changes the URL, so that the back button undoes the click.
 
 pub mod address;
 pub mod bar;
@@ -24,7 +24,7 @@ pub struct Explorer {
     pub state: State,
     /// The run.
     pub run: StoredValue<Run>,
-    /// Programs of the run. `None` until they are known.
+    /// Programs of the run. `None` until the analyst has listed the programs.
     pub programs: RwSignal<Option<Programs>>,
     /// Program that the graph worker has loaded.
     pub program: RwSignal<Option<HloProgram>>,
@@ -36,7 +36,7 @@ pub struct Explorer {
     pub details: RwSignal<Option<Details>>,
     /// Error of the latest request.
     pub failed: RwSignal<Option<String>>,
-    /// Scale of the picture. `None` fits the picture to the available width.
+    /// Scale of the picture. If the scale is `None`, the picture fits the available width.
     pub zoom: RwSignal<Option<f64>>,
 }
 
@@ -196,7 +196,8 @@ impl Explorer {
         self.state.choose_all(vec![(address::OPEN, opened)]);
     }
 
-    /// Goes to another route of this view. Keeps the program if the route names none, even if the op no longer identifies it.
+    /// Goes to another route of this view. If the new route names no program, keeps the current program, even if the op
+    /// does not identify that program.
     pub fn go(self, next: impl FnOnce(&Route) -> Route) {
         crate::browser::go(&self.next(next));
     }

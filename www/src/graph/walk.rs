@@ -15,7 +15,8 @@ pub enum Step {
     Right,
 }
 
-/// Returns the node after a step, or the first node if none is selected. `None` if the step leads nowhere.
+/// Returns the node after a step, or the first node if none is selected. Returns `None` if there is no node in that
+/// direction.
 pub fn step(picture: &Picture, from: Option<usize>, step: Step) -> Option<usize> {
     let nodes = &picture.nodes;
     let Some((from, start)) = from.and_then(|from| Some((from, nodes.get(from)?))) else {

@@ -1,5 +1,5 @@
-//! A page whose blocks come from the library. This module requests the page again when its filter, sorting, options or
-//! numbers change, and shows the previous content until the response arrives.
+//! A page whose blocks come from the library. This module requests the page again when the filter, sorting, options or
+//! numbers change. Until the response arrives, the previous content stays visible.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub struct Answer {
     pub blocks: Blocks,
     /// Error of the latest request, if it failed.
     pub failed: RwSignal<Option<String>>,
-    /// True while the latest request is pending. During this time, the blocks come from an earlier request.
+    /// True while the latest request is pending. Until the response arrives, the blocks come from an earlier request.
     pub is_awaited: RwSignal<bool>,
 }
 
@@ -89,7 +89,7 @@ pub fn failure(answer: Answer) -> AnyView {
     live(move || answer.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))
 }
 
-/// Requests a view, and requests it again each time its URL or the report changes.
+/// Requests a view now, and each time the URL of the view or the report changes.
 pub fn asked(run: &Run, view: View) -> Answer {
     let state = State::get();
     let answer = Answer::default();

@@ -1,5 +1,5 @@
 //! Comparison of runs. The URL contains all settings: names and files of the runs, their labels, the baseline, batch
-//! sizes, power and prices. If a user opens such a link without the data, the page names the files to drop. After the
+//! sizes, power and prices. If a user opens such a link without the data, the page names the files to drop. After these
 //! files are loaded, the page shows the same comparison.
 
 mod choice;
@@ -29,19 +29,20 @@ use crate::timeline::BESIDE;
 use crate::{ask, browser, programs};
 
 thread_local! {
-    /// Settings of the comparison, restored when the user returns to it.
+    /// Settings of the comparison, which are restored when the user returns to the comparison.
     static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
-    /// Differences between the programs of a run and those of a baseline, by the reports of both. The bytes are empty
-    /// while the programs are being compared.
+    /// Differences between the compiled programs of a baseline and of a run, with the reports of both. The bytes are
+    /// empty while the programs are being compared.
     static CHANGES: RefCell<Vec<(Pair, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
     /// Highest number among the runs that were added or skipped.
     static SEEN: Cell<u32> = const { Cell::new(0) };
-    /// True if runs were added automatically, and their folders have not been checked for groups yet.
+    /// True if runs were added automatically, and their folders have not yet been checked for captures that form a
+    /// group.
     static NEW: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Finds the open run for each chosen run, by name. If several runs have the same name, prefers the one with the same file.
-/// Otherwise, takes the runs in the order of the rail. Also returns the open runs that are not chosen.
+/// Finds the open run for each chosen run, by name. If several open runs have that name, prefers the run with the
+/// chosen file, and otherwise takes the first in the rail. Also returns the open runs that are not chosen.
 fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
     let mut left = state.runs.get();
     left.retain(|run| run.has(View::TIMELINE));
@@ -70,13 +71,13 @@ fn is_named(state: State) -> bool {
     state.route.with(|route| route.query.options.contains_key("runs"))
 }
 
-/// Writes the settings to the URL, and keeps them until the user returns.
+/// Writes the settings to the URL, and stores them for the user's next visit to this view.
 fn write(state: State, choice: &Choice) {
     choice.write(state);
     KEPT.with_borrow_mut(|kept| state.route.with_untracked(|route| kept.clone_from(&route.query.options)));
 }
 
-/// Adds runs that were opened since the last call. If the URL names runs, waits until these are open.
+/// Adds runs that were opened since the last call. If the URL names runs, waits until these runs are open.
 fn keep_up(state: State) {
     let (latest, is_named) = (latest(state), is_named(state));
     let is_loading = state.loads.with(|loads| loads.iter().any(|load| load.busy.get()));
@@ -119,8 +120,8 @@ struct Compared {
     /// Compared runs. The workers of the first run make the comparison.
     runs: Vec<Run>,
     subjects: Subjects,
-    /// The profile of each run, then the differences between their programs, then the pictures of their median steps once
-    /// the page has received them.
+    /// Attachments of the request. The profiles of the runs come first, then the differences between their programs,
+    /// then those pictures of median steps that the page has already received.
     profiles: Vec<JsValue>,
 }
 
@@ -144,8 +145,8 @@ impl Compared {
     }
 }
 
-/// Returns the comparison that the URL describes. Returns `None` if it has fewer than two runs, too many runs, or a run
-/// that is not open.
+/// Returns the comparison that the URL describes. Returns `None` if the comparison has fewer than two runs, too many
+/// runs, or a run that is not open.
 fn compared(state: State, choice: &Choice) -> Option<Compared> {
     if choice.len() > MOST_RUNS {
         return None;
@@ -231,7 +232,7 @@ fn notice(state: State) -> Option<AnyView> {
     Some(view! { <p class="empty" role="status">{text}</p> }.into_any())
 }
 
-/// Requests the comparison, and requests it again each time its settings or reports change.
+/// Requests the comparison now, and each time its settings or reports change.
 fn asked(state: State) -> Answer {
     let answer = Answer::default();
     let compared_programs = RwSignal::new(());
@@ -261,14 +262,14 @@ fn pair(baseline: &Run, run: &Run) -> Pair {
     [baseline, run].map(|run| run.report.with_untracked(Arc::downgrade))
 }
 
-/// Returns the differences between the programs of a pair. Returns `None` if they have not been requested.
+/// Returns the differences between the programs of a pair. Returns `None` if the differences have not been requested.
 fn known_changes(pair: &Pair) -> Option<Vec<u8>> {
     let is = |known: &Pair| known.iter().zip(pair).all(|(known, report)| known.ptr_eq(report));
     CHANGES.with_borrow(|all| Some(all.iter().rfind(|(known, _)| is(known))?.1.clone()))
 }
 
-/// Compares the programs of the next run with those of the baseline, unless the differences are known. Notifies `compared`
-/// if both runs have programs.
+/// Compares the programs of the next run with the programs of the baseline, unless the differences are known. Notifies
+/// `compared` if both runs have programs.
 fn compare_programs(runs: Vec<Run>, baseline: usize, compared: RwSignal<()>) {
     let Some(base) = runs.get(baseline) else { return };
     let is_known = |run: &Run| run.id == base.id || known_changes(&pair(base, run)).is_some();
@@ -293,8 +294,8 @@ fn target(event: &web_sys::Event) -> Option<(String, usize)> {
     Some((element.get_attribute("data-do")?, at))
 }
 
-/// Returns the chip under the pointer, and true if the pointer is in its middle half. Dropping a run there groups the two
-/// runs, and dropping it at the edges of the chip moves it.
+/// Returns the chip under the pointer, and true if the pointer is in the middle half of the chip. A run that the user
+/// drops on the middle half joins the chip's group. A run that the user drops closer to an edge moves next to the chip.
 fn hovered(event: &web_sys::DragEvent) -> Option<(web_sys::Element, bool)> {
     let chip = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest(".compare-chip").ok()??;
     let bounds = chip.get_bounding_client_rect();
@@ -302,7 +303,8 @@ fn hovered(event: &web_sys::DragEvent) -> Option<(web_sys::Element, bool)> {
     Some((chip, (0.25..=0.75).contains(&share)))
 }
 
-/// Marks the chip under a dragged chip to show the effect of dropping. Removes the mark from other chips.
+/// Marks the chip under a dragged chip, to show the effect of dropping the chip there. Removes the mark from other
+/// chips.
 fn mark(event: &web_sys::DragEvent) {
     let chip = hovered(event).filter(|_| event.type_() == "dragover");
     let all = event.current_target().and_then(|it| it.dyn_into::<web_sys::Element>().ok());
@@ -322,8 +324,8 @@ fn change(state: State, change: impl FnOnce(&mut Choice)) {
     write(state, &next);
 }
 
-/// Renders the chosen runs and the runs that can be added. Each kind of event has one handler, and attributes identify the
-/// element.
+/// Renders the chosen runs and the runs that can be added. One handler per kind of event handles all chips, and
+/// attributes identify the chip.
 fn chips(state: State) -> AnyView {
     let now = Choice::read(state);
     let (chosen, mut left) = found(state, &now);
@@ -440,9 +442,9 @@ fn chips(state: State) -> AnyView {
             {inputs::inputs(&now, &fields)}
             <div class="compare-help">
                 <details><summary>"How runs are ordered and grouped"</summary>
-                    <p>"◆ marks the baseline. Drag a run to the edge of another to order them, or use the arrows. Captures in one group, or dragged onto each other, are treated as one run. Several captures of each program show whether the programs differ."</p>
+                    <p>"◆ marks the baseline. To change the order, drag a run to the edge of another run, or use the arrows. Captures in one group are treated as one run. To group two captures, drag one onto the other. Several captures of each program show whether the programs differ."</p>
                 </details>
-                {is_grouped.then(|| view! { <button class="chip" data-do="ungroup">"Make each capture a run"</button> })}
+                {is_grouped.then(|| view! { <button class="chip" data-do="ungroup">"Treat each capture as a separate run"</button> })}
                 {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}
             </div>
         </section>

@@ -27,10 +27,10 @@ pub fn copied(state: State, what: &'static str) -> Heard<Document> {
     })
 }
 
-/// Maximum number of events in a file. The text of ten million events would not fit in the memory of a tab.
+/// Maximum number of events in a file. The text of ten million events would not fit in a tab's memory.
 const MOST_EVENTS: u32 = 500_000;
 
-/// Returns a query for all rows, with a limit for the events table.
+/// Returns a query for all rows of a table, or for the first [`MOST_EVENTS`] rows of the events table.
 fn query_of(name: TableName) -> Query {
     Query { top: (name == TableName::Events).then_some(MOST_EVENTS), ..Query::default() }
 }
@@ -97,7 +97,7 @@ pub fn Export(
         <div class="export-grid">
             <section class="panel">
                 <h2>"Unified profile"</h2>
-                <p>"The numbers of this run with their units, as the command line writes them. The document contains only the ops and kernels with the most time. The tables contain all of them."</p>
+                <p>"The numbers of this run with their units, as the command line writes them. The document contains only the ops and kernels with the most time. The tables contain all ops and kernels."</p>
                 <p class="buttons">
                     <button class="button primary" id="download-json" on:click=profile>"Download JSON"</button>
                     <span class="quiet">{size}</span>

@@ -50,7 +50,7 @@ fn no_programs() -> AnyView {
     view! { <div class="panel empty-view"><p>{reason}</p><p class="quiet">{remedy}</p></div> }.into_any()
 }
 
-/// Renders the facts about the selected op, with links to it in other views.
+/// Renders the facts about the selected op, with links to the op in other views.
 fn details(explorer: Explorer, run: u32) -> AnyView {
     let Some(details) = explorer.details.get() else {
         let text = match explorer.selected.get() {

@@ -1,5 +1,5 @@
-//! The views. `blocks` renders all views that consist only of blocks. The other views have one file each, with the same
-//! name as in the URL.
+//! The views. `blocks` renders all views that consist only of blocks. For each other view, there is a file with the
+//! name that the view has in the URL.
 
 pub mod blocks;
 pub mod compare;

@@ -15,7 +15,7 @@ use crate::state::{Run, State};
 /// Renders the page.
 #[component]
 pub fn Model(
-    /// The run that the model belongs to.
+    /// The run to which the model belongs.
     run: Run,
 ) -> impl IntoView {
     let changed = {
@@ -121,17 +121,17 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
 struct TextField {
     name: &'static str,
     label: &'static str,
-    /// Returns the value from the user.
+    /// Returns the text that the user entered.
     given: Box<dyn Fn() -> String + Send>,
     /// Returns the default value, shown in grey.
     found: Box<dyn Fn() -> String + Send>,
-    /// Applies the typed text. Returns false if it is invalid.
+    /// Applies the typed text. Returns false if the text is invalid.
     accept: Box<dyn Fn(&str) -> bool + Send>,
     /// Description of valid input.
     hint: &'static str,
 }
 
-/// Renders the field. Invalid text is kept, with a hint, until the user corrects it or clears the form.
+/// Renders the field. Keeps invalid text and shows a hint, until the user corrects the text or clears the form.
 fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
     let TextField { name, label, given, found, accept, hint } = field;
     let refused = RwSignal::new(None::<String>);
@@ -156,7 +156,7 @@ fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// Returns an integer field. Shows the value from the profile or from a configuration file in grey.
+/// Returns an integer field. The value from the profile or from a configuration file is shown in grey.
 fn number_field(field: &'static FormField, run: &Run, changed: Callback<Settings>, cleared: RwSignal<bool>) -> AnyView {
     let (settings, report) = (run.settings, run.report);
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -206,7 +206,7 @@ fn FlagField(flag: &'static Flag, settings: RwSignal<Settings>, changed: Callbac
     }
 }
 
-/// Returns the field for the device that sets the peak rates, for profiles that do not name it.
+/// Returns the field that names the device, for profiles that do not name it. The device determines the peak rates.
 fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> TextField {
     let accept = move |typed: &str| {
         let device = Some(typed.trim().to_ascii_lowercase()).filter(|device| !device.is_empty());
@@ -223,7 +223,7 @@ fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Te
     }
 }
 
-/// Returns the field for the price of a device, which gives the price of lost time.
+/// Returns the field for the hourly price of a device. The price of lost time is computed from the hourly price.
 fn price_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> TextField {
     let accept = move |typed: &str| {
         let dollars_per_device_hour = model::amount(typed);

@@ -17,7 +17,7 @@ use crate::state::Run;
 enum BlockPlace {
     /// Above the columns.
     Top,
-    /// First column, above the steps, next to the list of things to do first.
+    /// First column, above the steps: the headline figures.
     Figures,
     /// First column, the steps.
     Steps,
@@ -33,8 +33,7 @@ enum BlockPlace {
     Environment,
 }
 
-/// Returns the position of a block: figures above the steps, bars next to them. A page without steps describes hosts
-/// and has no columns.
+/// Returns the position of a block. A page without steps describes hosts and has no columns.
 fn place(block: &Block, has_steps: bool) -> BlockPlace {
     match block {
         Block::Findings { .. } => BlockPlace::ToDo,
@@ -48,7 +47,7 @@ fn place(block: &Block, has_steps: bool) -> BlockPlace {
     }
 }
 
-/// Returns a signal with the blocks at one position.
+/// Returns a signal that contains only the blocks at one position.
 fn placed(blocks: Blocks, wanted: BlockPlace) -> Blocks {
     let here: Blocks = RwSignal::new(Vec::new());
     Effect::new(move |_| {

@@ -49,7 +49,7 @@ pub fn Start() -> impl IntoView {
             {live(gone)}
             <section class="lead">
                 <h1>"Where does a JAX training step spend its time?"</h1>
-                <p>"crossprof reads a profile from TPUs, GPUs or CPUs inside this tab and shows step times, idle devices and expensive kernels."</p>
+                <p>"Inside this tab, crossprof reads a profile from TPUs, GPUs or CPUs and shows step times, idle devices and expensive kernels."</p>
             </section>
             <DropZone />
             <Loads />
@@ -60,7 +60,7 @@ pub fn Start() -> impl IntoView {
             <div class="two">
                 <section>
                     <h2>"Nothing leaves this tab"</h2>
-                    <p>"The analysis is a WebAssembly program in this page. Its Content-Security-Policy forbids all connections except to the page's own files, and these are already loaded. A profile goes to another page only if you press Open in Perfetto, and it then moves from tab to tab inside this browser."</p>
+                    <p>"The analysis is a WebAssembly program in this page. The page's Content-Security-Policy forbids all connections except to its own files, which are already loaded. A profile goes to another page only if you press Open in Perfetto, and then moves from tab to tab inside this browser."</p>
                     <p>"To check this, watch the footer, which counts requests since load, or go offline: everything still works."</p>
                 </section>
                 <section>

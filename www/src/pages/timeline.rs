@@ -16,10 +16,10 @@ use crate::route::View;
 use crate::state::{Run, State};
 use crate::timeline::{Area, Beside, Details, Pane, Said, Surface, bar, interval};
 
-/// Time between the last movement and the update of the URL.
+/// Time from the last movement until the URL is updated.
 const REST: Duration = Duration::from_millis(400);
 
-/// Keys of the URL: the visible range, and the selected range with its rows.
+/// URL keys for the visible range, and for the selected range with its rows.
 const RANGE: &str = "range";
 const SELECTION: &str = "selection";
 
@@ -31,7 +31,7 @@ struct Noted {
     range: Option<String>,
 }
 
-/// Keys of the URL: flags and bookmarked ranges, and the arrangement of tracks. The library parses both.
+/// URL keys for the flags and bookmarked ranges, and for the arrangement of tracks. The library parses both values.
 const BOOKMARKS: &str = "flags";
 const ARRANGEMENT: &str = "tracks";
 
@@ -111,7 +111,6 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
     }
 }
 
-/// Describes the visible range.
 fn range_text(said: Said) -> String {
     let (start, end) = said.range_ps.get();
     let us = |ps: i64| ps as f64 / 1e6;
@@ -122,14 +121,14 @@ fn range_text(said: Said) -> String {
     }
 }
 
-/// Parses `start-end` in picoseconds. The start can be negative if another run is shown below this run.
+/// Parses `start-end` in picoseconds. If another run is shown below this run, the start can be negative.
 fn range_of(text: &str) -> Option<(i64, i64)> {
     let (start, end) = text.rsplit_once('-')?;
     let (start, end) = (start.parse().ok()?, end.parse().ok()?);
     (start < end).then_some((start, end))
 }
 
-/// Formats a selection: `start-end` in picoseconds, with `@top-bottom` if it does not cover all rows.
+/// Formats a selection as `start-end` in picoseconds. If the selection does not cover all rows, `@top-bottom` follows.
 fn area_text(Area { range_ps: (start, end), rows }: Area) -> String {
     let rows = rows.map_or(String::new(), |(top, bottom)| format!("@{top}-{bottom}"));
     format!("{start}-{end}{rows}")

@@ -22,8 +22,8 @@ pub struct Span {
 /// Minimum width of a drawn span, as a fraction of the total width.
 const MIN_WIDTH: f64 = 0.0008;
 
-/// Returns the spans below the node `top`, sorted by depth and from left to right. The node itself fills the width.
-/// `parents` and `values` describe the tree. Parents must come before their children.
+/// Returns the spans below the node `top`, sorted by depth and from left to right. The node `top` itself fills the
+/// width. `parents` and `values` describe the tree. Parents must come before their children.
 pub fn layout(parents: &[Option<u32>], values: &[f64], top: usize, max_depth: usize) -> Vec<Span> {
     let size = |node: usize| values.get(node).copied().filter(|value| value.is_finite() && *value > 0.0).unwrap_or(0.0);
     let parent = |node: usize| parents.get(node).copied().flatten().map(|parent| parent as usize);
@@ -70,7 +70,7 @@ pub fn path(parents: &[Option<u32>], node: usize) -> Vec<usize> {
     path
 }
 
-/// Returns the span that an arrow key leads to. `from` and the result are indices of `spans`.
+/// Returns the span to which an arrow key moves the selection. `from` and the result are indices of `spans`.
 pub fn step(spans: &[Span], parents: &[Option<u32>], from: Option<usize>, key: &str) -> Option<usize> {
     let Some((index, here)) = from.and_then(|index| Some((index, spans.get(index)?))) else {
         return (!spans.is_empty()).then_some(0);

@@ -1,4 +1,4 @@
-//! Geometry of the charts: computes coordinates from numbers. Does not access the browser.
+//! Geometry of the charts: computes coordinates from numbers. This module does not access the browser.
 
 pub mod icicle;
 pub mod paint;

@@ -3,7 +3,7 @@
 use crossprof::text::number::decimal;
 
 /// Converts a computed colour (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) to `#rrggbb` and
-/// an opacity. Returns `None` if it is fully transparent or not a colour.
+/// an opacity. Returns `None` if the text is not a colour, or if the colour is fully transparent.
 pub fn paint(text: &str) -> Option<(String, f64)> {
     let (kind, rest) = text.split_once('(')?;
     let unit = match kind {

@@ -57,7 +57,8 @@ fn clip(from: Place, to: Place) -> Option<(Place, Place)> {
     (enters < leaves).then(|| (at(enters), at(leaves)))
 }
 
-/// Returns the point nearest to the pointer, if it is at most `reach_px` away. The size of the plane is `size_px`.
+/// Returns the index of the point nearest to the pointer, if that point is at most `reach_px` away. `size_px` is the
+/// size of the plane.
 pub fn nearest(places: &[Option<Place>], pointer_px: (f64, f64), size_px: (f64, f64), reach_px: f64) -> Option<usize> {
     let distance = |place: &Option<Place>| {
         let (x, y) = (*place)?;
@@ -69,8 +70,8 @@ pub fn nearest(places: &[Option<Place>], pointer_px: (f64, f64), size_px: (f64, 
     (near.1 <= reach_px * reach_px).then_some(near.0)
 }
 
-/// Returns the first rectangle that contains a position. `far` contains the upper right corners of points that are
-/// rectangles.
+/// Returns the index of the first rectangle that contains the position `at`. Each rectangle extends from its place to
+/// its upper right corner in `far`. Points without a corner in `far` are not rectangles.
 pub fn inside(places: &[Option<Place>], far: &[Option<Place>], at: Place) -> Option<usize> {
     let is_in = |(near, far): (&Option<Place>, &Option<Place>)| {
         let (Some(near), Some(far)) = (near, far) else { return false };

@@ -14,9 +14,10 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Creates an axis that covers these values. Ignores values that are not finite. On a logarithmic axis, also ignores
-    /// values that are not positive. A linear axis includes zero, unless all values are in its upper half, because a change of
-    /// a few percent would be invisible. A logarithmic axis has a margin of a quarter of a decade at both ends.
+    /// Creates an axis that covers these values. Ignores values that are not finite. On a logarithmic axis, also
+    /// ignores values that are not positive. A linear axis includes zero if the smallest value is at most half of the
+    /// largest. Otherwise, an axis from zero would hide changes of a few percent. A logarithmic axis has a margin of a
+    /// quarter of a decade at both ends.
     pub fn covering(values: impl Iterator<Item = f64>, logarithmic: bool) -> Scale {
         let usable = values.filter(|value| value.is_finite() && (*value > 0.0 || !logarithmic));
         let (low, high) = usable.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
@@ -52,8 +53,9 @@ impl Scale {
         at.is_finite().then_some(at)
     }
 
-    /// Returns round values inside the axis. A linear axis uses [`ticks::axis`]. A logarithmic axis uses powers of ten. A
-    /// long axis uses only every second or third power, and a short axis also 2 and 5 times each power.
+    /// Returns round values inside the axis. On a linear axis, the values come from [`ticks::axis`]. On a logarithmic
+    /// axis, the values are powers of ten. A long axis uses only every second or third power, and a short axis also
+    /// uses 2 and 5 times each power.
     pub fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
             let start = self.min.max(0.0);

@@ -15,8 +15,8 @@ pub const HEIGHT: f64 = 100.0;
 /// Gap between columns, as a fraction of a column's width.
 const GAP: f64 = 0.22;
 
-/// Returns the path of each part. `columns[i]` contains the sizes of its parts, lowest first. Sizes that are negative or
-/// not finite are drawn as zero. `max` is the value at the upper edge.
+/// Returns the path of each part. `columns[i]` contains the sizes of the parts of column `i`, from the lowest part
+/// upwards. Sizes that are negative or not finite are drawn as zero. `max` is the value at the upper edge.
 pub fn paths(columns: &[Vec<f64>], parts: usize, max: f64) -> Vec<String> {
     let mut paths = vec![String::new(); parts];
     let gap = if columns.len() > 120 { 0.0 } else { GAP };

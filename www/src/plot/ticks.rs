@@ -19,8 +19,8 @@ impl Axis {
     }
 }
 
-/// Returns an axis for values up to `largest`, with about `wanted` intervals. Each interval is 1, 2, 2.5 or 5 times a
-/// power of ten wide. Without a positive finite value, the axis ends at 1.
+/// Returns an axis for values up to `largest`, with about `wanted` intervals. The width of an interval is 1, 2, 2.5 or
+/// 5 times a power of ten. Without a positive finite value, the axis ends at 1.
 pub fn axis(largest: f64, wanted: u32) -> Axis {
     let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
     let rough = largest / f64::from(wanted.max(1));

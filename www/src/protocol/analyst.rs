@@ -75,7 +75,7 @@ pub enum AnalystRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseRequest;
 
-/// Makes the analyst receive the runs that the decoder passes on.
+/// Tells the analyst to receive the runs that the decoder sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalyseRequest;
 
@@ -88,7 +88,7 @@ pub struct ReportRequest {
     pub settings: Box<Settings>,
 }
 
-/// The numbers of a run: the fields that the page reads, and the whole unified profile as JSON.
+/// The numbers of a run: the fields that the page itself reads, and the unified profile as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
     /// Fields that the page reads.
@@ -113,7 +113,7 @@ impl Body for RunReport {
 pub struct PageRequest {
     /// Index of the run within the load.
     pub run: u32,
-    /// The view to make.
+    /// View whose page is made.
     pub view: View,
     /// Filter, sorting and options of the page.
     pub query: PageQuery,
@@ -128,7 +128,7 @@ pub struct TableRequest {
     pub name: TableName,
     /// Variant of the table.
     pub variant: String,
-    /// Part of the timeline, for tables that cover only a part.
+    /// Area of the timeline, for tables that cover only one area.
     pub area: AreaQuery,
     /// Filter and sorting of the table.
     pub query: Query,
@@ -169,16 +169,16 @@ pub struct Received {
     pub newest: u32,
 }
 
-/// Runs to compare. The runs may come from different loads. Attached: the unified profile of each subject, in order.
-/// For a report, the picture of each subject's median step follows, if the subject has one.
+/// Runs to compare. The runs may come from different loads. Attached: the unified profile of each subject, in order. If
+/// the document is a report, the pictures of the subjects' median steps follow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subjects {
     /// Runs to compare.
     pub subjects: Vec<SubjectEntry>,
     /// Index of the baseline.
     pub baseline: u32,
-    /// True if the work grows with the number of devices, false if it stays the same, and `None` if the user made no
-    /// choice.
+    /// True if the work grows with the number of devices, false if the work stays the same, and `None` if the user has
+    /// not chosen.
     pub weak_scaling: Option<bool>,
 }
 
@@ -187,9 +187,9 @@ pub struct Subjects {
 pub struct SubjectEntry {
     /// Display name of the run.
     pub name: String,
-    /// Sequences per step, if the user sets them here.
+    /// Sequences per step, if the user enters them for the comparison.
     pub batch_size: Option<u64>,
-    /// Tokens per sequence, if the user sets them here.
+    /// Tokens per sequence, if the user enters them for the comparison.
     pub seq_length: Option<u64>,
     /// Power per device, in watts.
     pub watts_per_device: Option<f64>,
@@ -220,7 +220,7 @@ pub struct ComparisonPageRequest {
 /// Kinds of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// Report as a single HTML page, about one run or about the comparison of several.
+    /// Report as a single HTML page, about one run or about a comparison of several runs.
     Html,
     /// Comparison of several runs as JSON.
     Json,
@@ -228,28 +228,28 @@ pub enum Form {
     Markdown,
     /// Digest of one run followed by its report, for an assistant.
     Assistant,
-    /// Time that each op of a run gained or lost, as JSON. It is sent with a [`ColourRequest`].
+    /// Time that each op of a run gained or lost, as JSON. The document is sent with a [`ColourRequest`].
     Changes {
         /// Index of the run among the subjects.
         side: u32,
     },
 }
 
-/// Returns the picture of the median step as text. The text is empty if there is no picture.
+/// Returns the picture of the median step as SVG text. The text is empty if the run has no such picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MedianStepRequest {
     /// Index of the run within the load.
     pub run: u32,
 }
 
-/// Colours the timeline by the time that ops gained or lost. Attached: the document [`Form::Changes`].
+/// Colours the timeline by the time that ops gained or lost. Attached: a document of the form [`Form::Changes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColourRequest {
     /// Index of the run within the load.
     pub run: u32,
 }
 
-/// Returns the memory records of a run as bytes, for a [`StoreMemoryRequest`].
+/// Returns the memory records of a run as bytes, which the page sends on in a [`StoreMemoryRequest`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryRequest {
     /// Index of the run within the load.
@@ -263,7 +263,7 @@ pub struct StoreMemoryRequest {
     pub run: u32,
 }
 
-/// Text formats of a table.
+/// Formats in which a table is written as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TextFormat {
     /// Comma-separated values, for a file.
@@ -319,11 +319,11 @@ requests! {
 /// Messages from the decoder to the analyst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunChunk {
-    /// The attached buffer contains the next bytes of the serialised run. The number is the length of these bytes, which
-    /// are at the start of the buffer.
+    /// The attached buffer begins with the next bytes of the serialised run. The field of the variant is the number of
+    /// these bytes.
     Bytes(u32),
-    /// The attached buffer contains the next events of the run. The events may arrive while the decoder still reads the
-    /// run.
+    /// The attached buffer contains the next events of the run. The events may arrive while the decoder is still
+    /// reading the run.
     Rows,
     /// The serialised run is complete.
     End,

@@ -12,17 +12,17 @@ pub struct FileEntry {
     pub path: String,
     /// Size of the stored file in bytes.
     pub size_bytes: u64,
-    /// Kind of the file, judged by its first bytes.
+    /// Kind of the file, which is determined from its first bytes.
     pub kind: FileKind,
 }
 
-/// Groups of the files of one drop.
+/// Groups into which the files of one drop are divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// For each run or archive, the indices of the files to read and of the files to leave out. Each such group gets its
-    /// own workers.
+    /// For each run or archive, the indices of the files to read and of the files to leave out. Each run or archive is
+    /// read by its own workers.
     pub loads: Vec<(Vec<usize>, Vec<usize>)>,
-    /// Indices of files that are not read, with the reason.
+    /// Indices of files that are not read. Each has a reason.
     pub ignored: Vec<(usize, String)>,
 }
 
@@ -59,7 +59,7 @@ pub fn kind_name(kind: FileKind) -> &'static str {
     }
 }
 
-/// Returns the name of a file format for display. `format` is the word that a profile contains.
+/// Returns the name of a file format for display. `format` is the name of the format in a profile.
 pub fn format_name(format: &str) -> &'static str {
     match format {
         "xplane" => kind_name(FileKind::XPlane),

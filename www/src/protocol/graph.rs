@@ -1,5 +1,5 @@
-//! Requests about compiled programs. The analyst lists the programs of a run and passes on one of them. The graph worker
-//! reads it, draws it and prints it.
+//! Requests about compiled programs. The analyst lists the programs of a run and returns the one that the user opens.
+//! The graph worker reads that program, draws it and prints it.
 
 use crossprof::graph::{Details, Format, Listing, Look, Match, Numbers, Picture};
 use crossprof::session::{HloProgram, OpNumbers};
@@ -10,7 +10,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::Request;
 use super::wire::{Body, Document, Packed};
 
-/// Lists the compiled programs of a run, and finds the program that a link refers to. Sent to the analyst.
+/// Lists the compiled programs of a run, and finds the program to which a link refers. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramsRequest {
     /// Index of the run within the load.
@@ -24,9 +24,9 @@ pub struct ProgramsRequest {
 /// The compiled programs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Programs {
-    /// The programs, most time first.
+    /// The programs. The program with the most time comes first.
     pub programs: Vec<HloProgram>,
-    /// Index of the wanted program. `None` if there is none.
+    /// Index of the wanted program. `None` if the run does not contain that program.
     pub found: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ pub struct ComparedProgramsRequest {
     pub run: u32,
 }
 
-/// Requests the numbers of an op for a [`ScriptRequest`]. Sent to the analyst.
+/// Requests the measured numbers of an op for a [`ScriptRequest`]. Sent to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpNumbersRequest {
     /// Index of the run within the load.
@@ -62,7 +62,7 @@ pub struct OpNumbersRequest {
 pub struct ProgramBytes {
     /// HLO proto or text.
     pub bytes: Document,
-    /// Numbers of the program's ops, by name.
+    /// Measured numbers of the program's ops, each with the name of the op.
     pub ops: Packed<Vec<(String, Numbers)>>,
 }
 
@@ -105,7 +105,7 @@ pub enum GraphRequest {
     Changes(ChangesRequest),
 }
 
-/// Reads a program and keeps it, in place of the previous program. Attached: the parts of [`ProgramBytes`].
+/// Reads a program, and replaces the previous program of the graph worker. Attached: the parts of [`ProgramBytes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenRequest {
     /// Name of the program.
@@ -115,7 +115,7 @@ pub struct OpenRequest {
 /// Draws a part of the program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PictureRequest {
-    /// The part, and the way to draw it.
+    /// The part of the program, and how it is drawn.
     pub look: Look,
 }
 
@@ -124,7 +124,7 @@ pub struct PictureRequest {
 pub struct ListingRequest {
     /// Name of the computation.
     pub computation: String,
-    /// Name of the instruction whose line is wanted.
+    /// Name of the instruction that the requested lines must contain.
     pub centre: Option<String>,
     /// Index of the first line.
     pub first: u32,
@@ -149,7 +149,7 @@ pub struct SearchRequest {
 /// Returns a part of the program as a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SaveRequest {
-    /// The part, and the way to draw it.
+    /// The part of the program, and how it is drawn.
     pub look: Look,
     /// Format of the file.
     pub format: Format,
@@ -160,12 +160,12 @@ pub struct SaveRequest {
 pub struct ScriptRequest {
     /// Name of the op.
     pub op: String,
-    /// Numbers of the op. `None` if it did not run in the window.
+    /// Measured numbers of the op. `None` if the op did not run in the window.
     pub numbers: Option<OpNumbers>,
 }
 
-/// Compares the programs of a run with those of the baseline. Attached: the responses of the baseline and of the run to
-/// [`ComparedProgramsRequest`]. The response is JSON for a comparison.
+/// Compares the programs of a run with the programs of the baseline. Attached: the responses of the baseline and of the
+/// run to [`ComparedProgramsRequest`]. The response is JSON that the comparison reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChangesRequest {}
 

@@ -12,17 +12,17 @@
 //! ```
 //!
 //! Every request has a number. Every message of a worker contains the number of its request and one of three things:
-//! progress, a response, or an error as a sentence for the user. Exactly one response or error ends a request, even if the
-//! worker crashes ([`pending`]). Several requests can fill the same place on the page, but only the latest is needed: the
-//! page cancels the earlier requests and ignores their responses. The worker drops cancelled requests that it has not
-//! started ([`queue`]).
+//! progress, a response, or an error as a sentence for the user. Each request ends with exactly one response or error,
+//! even if the worker crashes ([`pending`]). If several requests fill the same place on the page, the page needs only
+//! the latest. The page then cancels the earlier requests and ignores their responses. The worker drops cancelled
+//! requests that it has not started ([`queue`]).
 //!
 //! Messages between workers go through the page, which forwards them unchanged. Transferring a buffer twice takes almost no
 //! time. A direct port between workers is slower in all browsers except Chromium, because these browsers copy the data
 //! between processes. In Firefox, 143 MB in 35 buffers take 620 ms over a port, and 15 ms through the page.
 //!
-//! When the analyst has the decoded runs of a load, the page ends the load's two readers to free their memory. [`wire`]
-//! describes how a message becomes a JavaScript value.
+//! When the analyst has received all runs of a load, the page ends the load's two readers to free their memory.
+//! [`wire`] describes how a message becomes a JavaScript value.
 
 pub mod analyst;
 pub mod files;
@@ -37,13 +37,13 @@ pub mod wire;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Identifies the build. A worker sends its own id first, so that the page notices an outdated worker.
+/// Identifies the build. A worker first sends the id of its own build, so that the page can detect an outdated worker.
 pub const BUILD_ID: &str = match option_env!("CROSSPROF_BUILD_ID") {
     Some(id) => id,
     None => "dev",
 };
 
-/// Number of a request to one worker, from 1.
+/// Number of a request to a worker. The first request to each worker is number 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u32);
 
@@ -54,11 +54,11 @@ impl RequestId {
 
 /// A request to a worker, with the types of its results.
 pub trait Request: Into<Self::Worker> {
-    /// Enum of all requests to the same worker.
+    /// Enum of all requests to the worker that handles this request.
     type Worker: Serialize + DeserializeOwned;
-    /// Message of the worker before the response. A worker may send any number of such messages.
+    /// Message that the worker may send any number of times before the response.
     type Progress;
-    /// Final message of the worker.
+    /// Message with which the worker ends the request.
     type Response;
 }
 

@@ -1,9 +1,9 @@
-//! Binary encoding of JSON trees, for data that is too large to convert to JavaScript values one by one. Writer and
-//! reader belong to the same build, so there is no version number. Does not access the browser.
+//! Binary encoding of JSON trees, for data that is too large to convert to JavaScript values one by one. The writer and
+//! the reader belong to the same build, so the format has no version number. This module does not access the browser.
 //!
-//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length
-//! of four bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser, and the page needs
-//! none for anything else.
+//! A value is a tag followed by its content. A number takes eight bytes. A string, list or object begins with its
+//! length, which takes four bytes. All numbers are little-endian. Unlike JSON, this format needs no parser for numbers.
+//! The page contains no parser for numbers at all.
 
 use serde_json::{Map, Number, Value};
 
@@ -17,7 +17,8 @@ const TEXT: u8 = 6;
 const LIST: u8 = 7;
 const OBJECT: u8 = 8;
 
-/// Maximum nesting of lists and objects, as in `serde_json`. The reader is recursive.
+/// Maximum depth of nested lists and objects. The limit is the same as in `serde_json`. A limit is necessary, because
+/// the reader is recursive.
 const MAX_DEPTH: u32 = 128;
 
 /// Serialises a tree. Returns `None` if a string or list is longer than `u32::MAX`.

@@ -1,4 +1,4 @@
-//! Pending requests to one worker. Does not access the browser.
+//! Pending requests to one worker. This module does not access the browser.
 
 use super::{Place, RequestId};
 
@@ -6,18 +6,18 @@ use super::{Place, RequestId};
 #[derive(Debug)]
 pub struct Pending<T> {
     last: u32,
-    /// Pending requests, oldest first. There are rarely many.
+    /// Pending requests, oldest first. There are rarely more than a few pending requests.
     waiting: Vec<(RequestId, Option<Place>, T)>,
-    /// Reason why the worker has ended, if it has.
+    /// Reason why the worker has ended, or `None` while it runs.
     ended: Option<String>,
 }
 
-/// A request that was registered.
+/// Numbers of a new request and of the request that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// Number of the request.
     pub id: RequestId,
-    /// Earlier request for the same place. It is now cancelled.
+    /// Earlier request for the same place. The earlier request is now cancelled.
     pub superseded: Option<RequestId>,
 }
 
@@ -28,7 +28,7 @@ impl<T> Default for Pending<T> {
 }
 
 impl<T: Clone> Pending<T> {
-    /// Registers a request. Cancels a request for the same place that is still pending.
+    /// Registers a request. Cancels any pending request for the same place.
     ///
     /// # Errors
     /// Returns the reason if the worker has ended.

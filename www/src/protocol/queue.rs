@@ -1,4 +1,4 @@
-//! Requests that a worker has received but not started. Does not access the browser.
+//! Requests that a worker has received but not started. This module does not access the browser.
 
 use std::collections::VecDeque;
 
@@ -58,7 +58,8 @@ mod tests {
         assert!(queue.pop().is_none() && queue.is_empty());
     }
 
-    /// The page requests five views while the worker is busy. The worker makes only the first and the last.
+    /// The page requests five views while the worker is busy. The worker makes only the first and the last of these
+    /// views.
     #[test]
     fn a_busy_worker_makes_only_the_first_and_the_last_view() {
         let (mut pending, mut queue) = (Pending::default(), Queue::default());

@@ -1,4 +1,4 @@
-//! Requests to a reader. A reader handles only one request, possibly after a warm-up.
+//! Requests to a reader. A reader handles only one request. A warm-up may come before that request.
 
 use crossprof::Warning;
 use crossprof::document::Grid;
@@ -25,17 +25,18 @@ pub enum ReaderRequest {
 }
 
 /// Warms up a reader: unpacks and decodes files repeatedly, and discards the result, until another request arrives.
-/// The browser then has optimised code for the first load. Attached: the list of files.
+/// Through the warm-up, the browser has already optimised the code when the first load arrives. Attached: the list of
+/// files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseReadingRequest {
-    /// Paths of the files, in the order of the list.
+    /// Paths of the files, in the order of the attached list.
     pub paths: Vec<String>,
 }
 
-/// Determines the kinds of files, and which files belong to the same run. Attached: the list of files.
+/// Determines the kind of each file, and which files belong to the same run. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookRequest {
-    /// Paths of the files, in the order of the list.
+    /// Paths of the files, in the order of the attached list.
     pub paths: Vec<String>,
 }
 
@@ -51,14 +52,14 @@ pub struct Looked {
 /// Reads files, and sends their content to the next worker. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnpackRequest {
-    /// Files, in the order of the list.
+    /// Files, in the order of the attached list.
     pub files: Vec<FileEntry>,
 }
 
 /// Progress of reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum UnpackProgress {
-    /// Bytes of a file were read.
+    /// Number of bytes of a file that were read so far.
     Read {
         /// Index of the file within the load.
         file: u32,
@@ -77,7 +78,7 @@ pub enum UnpackProgress {
 /// Decodes the content that the other reader sends, then passes the runs to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecodeRequest {
-    /// Files that the other reader sends.
+    /// Files whose content the other reader sends.
     pub files: Vec<FileEntry>,
     /// Files that are not read, because another file of the same host is read instead.
     pub left_out: Vec<FileEntry>,
@@ -86,14 +87,14 @@ pub struct DecodeRequest {
 /// Progress of decoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DecodeProgress {
-    /// Events of a file were decoded.
+    /// Number of events of a file that were decoded so far.
     Events {
         /// Index of the file within the load.
         file: u32,
         /// Events decoded so far.
         events: u64,
     },
-    /// Files are finished. One message covers several files, because each message redraws the list of files.
+    /// Results of finished files. One message covers several files, because each message redraws the list of files.
     FilesDone(Vec<FileDone>),
     /// Paths of left-out files that are needed after all, because the file that was read instead contains no profile.
     Wanted(Vec<String>),
@@ -178,20 +179,20 @@ pub enum FileChunk {
     /// The attached buffer contains the metadata of a large plane, without its lines. See
     /// `crossprof::session::Outline`.
     Foreseen {
-        /// Offset of the plane's start in the file, in bytes.
+        /// Offset in the file at which the plane starts, in bytes.
         start: u64,
-        /// Offset of the plane's end in the file, in bytes.
+        /// Offset in the file at which the plane ends, in bytes.
         end: u64,
     },
-    /// A member of the file begins.
+    /// The next chunks belong to a new member of the file.
     Begin {
-        /// Path of the member, including its path inside the archive.
+        /// Path of the file, followed by the member's path inside the archive.
         path: String,
         /// Size of the member in bytes, if known.
         size_bytes: Option<u64>,
     },
-    /// The attached buffer contains the next bytes of the member. The number is the length of these bytes, which are at the
-    /// start of the buffer.
+    /// The attached buffer begins with the next bytes of the member. The field of the variant is the number of these
+    /// bytes.
     Bytes(u32),
     /// The member ends.
     End,

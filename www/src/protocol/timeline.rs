@@ -10,7 +10,7 @@ use web_sys::ImageBitmap;
 
 use super::wire::Body;
 
-/// Prepares a part of the data for the first picture.
+/// Prepares part of the data that the first picture needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrepareRequest {
     /// Index of the run within the load.
@@ -20,7 +20,7 @@ pub struct PrepareRequest {
 /// Remaining work after a [`PrepareRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Left {
-    /// Another part is left.
+    /// Another part of the timeline must be prepared.
     Part,
     /// The timeline is ready. The run's memory records are small enough to be sent to the second analyst in advance.
     Memory,
@@ -37,14 +37,14 @@ pub struct FrameRequest {
     pub sight: Sight,
 }
 
-/// Formats to save a part of the timeline.
+/// Formats in which a part of the timeline can be saved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PictureForm {
     /// The picture with names, as SVG.
     Svg,
-    /// The picture with names, as PNG in screen resolution.
+    /// The picture with names, as PNG at screen resolution.
     Png,
-    /// The range of the picture, as a compressed Chrome trace.
+    /// The events in the picture's time range, as a compressed Chrome trace.
     Trace,
 }
 
@@ -61,7 +61,7 @@ pub struct PictureRequest {
     pub form: PictureForm,
 }
 
-/// A picture of the timeline. Its bitmaps are transferred and shown without a copy.
+/// A picture of the timeline. The page shows the bitmaps of the picture without copying them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Names of the tracks.
@@ -83,7 +83,7 @@ pub struct Seen {
     pub height: u32,
     /// Vertical scroll offset of the rows.
     pub scroll: u32,
-    /// Time that the edge of a dragged range snaps to, in picoseconds from the start of the capture.
+    /// Time to which the edge of a dragged range snaps, in picoseconds from the start of the capture.
     pub edge_ps: Option<i64>,
     /// Description of the event below the pointer, one string per line.
     pub tip: Vec<String>,

@@ -1,7 +1,7 @@
 //! Messages as JavaScript values: `[id, kind, body, attachments...]`. An attachment is a list of files or a buffer.
 //!
 //! Serde converts bodies. Small bodies become JavaScript values, and large bodies become bytes in a buffer that is
-//! transferred. Bodies are read through a generic tree, which needs little code per type.
+//! transferred. The receiver converts each body to a generic tree first, so that each type needs little code.
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
 use serde::Serialize;
@@ -23,10 +23,10 @@ pub enum Kind {
     Response,
     /// Ends a request with an error. The body is a sentence for the user.
     Error,
-    /// A message to the next worker of the load. The page forwards the message unchanged. Attached: buffers, which are
+    /// A message for the next worker of the load. The page forwards the message unchanged. Attached: buffers, which are
     /// transferred.
     Onward,
-    /// A message to the previous worker of the load. The page forwards the message unchanged.
+    /// A message for the previous worker of the load. The page forwards the message unchanged.
     Back,
 }
 
@@ -56,7 +56,7 @@ pub fn message(id: RequestId, kind: Kind, body: &JsValue, attachments: &[JsValue
 }
 
 impl Message {
-    /// Parses a received message. Returns `None` if it has another format.
+    /// Parses a received message. Returns `None` if the message does not have this format.
     pub fn read(data: JsValue) -> Option<Message> {
         let parts: Array = data.dyn_into().ok()?;
         let number = |at| parts.get(at).as_f64();
@@ -66,12 +66,13 @@ impl Message {
     }
 }
 
-/// Content of a message.
+/// A type that can be the body of a message.
 pub trait Body: Sized {
-    /// Converts the body to a JavaScript value. Adds objects that are transferred instead of copied to `transferred`.
+    /// Converts the body to a JavaScript value. Objects that must be transferred instead of copied are added to
+    /// `transferred`.
     fn to_js(&self, transferred: &Array) -> Option<JsValue>;
 
-    /// Converts a JavaScript value to the body. Returns `None` if the type does not match.
+    /// Converts a JavaScript value to the body. Returns `None` if the value does not match the type.
     fn from_js(body: JsValue) -> Option<Self>;
 }
 
@@ -89,7 +90,7 @@ impl<T: Serialize + DeserializeOwned> Body for T {
     }
 }
 
-/// Text or bytes in a buffer that is transferred.
+/// Text or bytes in a buffer, which is transferred instead of copied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document(ArrayBuffer);
 
@@ -114,7 +115,7 @@ impl Document {
         Uint8Array::new(&self.0).to_vec()
     }
 
-    /// Copies the content out of the buffer as text. Empty if it is not valid UTF-8.
+    /// Copies the content out of the buffer as text. The text is empty if the content is not valid UTF-8.
     pub fn text(&self) -> String {
         String::from_utf8(self.to_vec()).unwrap_or_default()
     }
@@ -131,7 +132,7 @@ impl Body for Document {
     }
 }
 
-/// A large value that is sent as bytes, in a buffer that is transferred.
+/// A large value that is sent as bytes. The buffer is transferred instead of copied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed<T>(pub T);
 

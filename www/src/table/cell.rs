@@ -1,4 +1,4 @@
-//! Formats table values: three digits in cells, four on hover, all digits in copies.
+//! Formats table values. Numbers have three digits in cells, four in tooltips, and all digits in copied text.
 
 use crossprof::table::{Cell, Column, Unit};
 use crossprof::text::format;
@@ -19,7 +19,7 @@ pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
     }
 }
 
-/// Returns the full text, or a number with four digits. Returns `None` if the cell already shows this.
+/// Returns a cell's full text, or its number with four digits. Returns `None` if the cell already shows the same text.
 pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
     let text = match cell {
         Cell::Absent => "not measured".to_owned(),
@@ -40,7 +40,7 @@ pub fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-/// Formats a value for spreadsheets: no digit groups, no unit, and empty if not measured.
+/// Formats a value for spreadsheets: without digit groups or units, and empty if the value was not measured.
 pub fn raw(cell: &Cell) -> String {
     match cell {
         Cell::Absent => String::new(),
@@ -69,7 +69,7 @@ pub fn is_number(unit: Unit) -> bool {
     !matches!(unit, Unit::Text | Unit::Flag)
 }
 
-/// Cuts long text, so that later processing is cheap.
+/// Cuts text that is too long for the page.
 fn bounded(text: &str) -> &str {
     // Counting the characters of a megabyte of text would take too long.
     let mut end = text.len().min(4 * WHOLE_CHARS);

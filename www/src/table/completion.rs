@@ -1,4 +1,5 @@
-//! Completions of a filter's last word: first a column, by its heading, and then a value of that column.
+//! Completions for the last word of a filter. The user first completes a column's heading, and then a value of that
+//! column.
 
 use crossprof::document::TableBlock;
 use crossprof::table::{Cell, Unit, is_called};
@@ -11,17 +12,17 @@ const MOST: usize = 20;
 /// A completion of the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The whole filter with the completion.
+    /// The whole filter after the completion is accepted.
     pub filter: String,
-    /// Text shown in the list: a column heading as on the screen, or a value.
+    /// Text of the completion in the list. The text is a column heading as on the screen, or a value.
     pub label: String,
     /// Key of the column. Empty for a value.
     pub note: String,
-    /// True if nothing can follow this completion.
+    /// True if the completed condition is finished, so that no further completion is offered.
     pub is_whole: bool,
 }
 
-/// Returns completions of the typed filter. After a space, offers a condition on every column.
+/// Returns completions of the typed filter. If the typed filter ends with a space, offers every column.
 pub fn completions(table: &TableBlock, typed: &str) -> Vec<Completion> {
     // A space starts a new word.
     let last = terms(typed).pop().filter(|last| typed.ends_with(last.as_str())).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Content of tables: values as text, sorting after a click, visible rows, and filters. Does not access the browser.
+//! Content of tables: values as text, sorting after a click, visible rows, and filters. This module does not access the
+//! browser.
 
 pub mod cell;
 pub mod completion;

@@ -5,8 +5,8 @@ use crossprof::table::Sort;
 
 use super::cell;
 
-/// Returns the sort order after a click on a column's heading. The first click sorts numbers from the largest and text from
-/// the first. The second click reverses the order, and the third restores the table's own order.
+/// Returns the sort order after a click on a column's heading. The first click sorts numbers from largest to smallest,
+/// and text alphabetically. The second click reverses the order, and the third restores the table's own order.
 pub fn clicked(current: Option<&Sort>, column: &ColumnBlock) -> Option<Sort> {
     let first = cell::is_number(column.unit);
     let to = |descending| Some(Sort { column: column.key.clone(), descending });

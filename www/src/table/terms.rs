@@ -1,5 +1,5 @@
-//! The terms of a filter as the user typed them. Each term is a chip in the top bar. The library defines the meaning of the
-//! terms (`crossprof::table::Filter`).
+//! The terms of a filter as the user typed them. The top bar shows each term as a chip. The library defines the meaning
+//! of the terms (`crossprof::table::Filter`).
 
 pub use crossprof::table::terms;
 
@@ -12,7 +12,8 @@ pub fn without(filter: &str, at: usize) -> String {
     left.join(" ")
 }
 
-/// Sets `term` as the only condition on the column `key`. Removes the term if the filter already contains it.
+/// Returns the filter with `term` as the only condition on the column `key`. Removes the term if the filter already
+/// contains it.
 pub fn toggled(filter: &str, key: &str, term: &str) -> String {
     let mut all = terms(filter);
     let held = all.iter().any(|it| it == term);

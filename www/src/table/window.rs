@@ -1,23 +1,23 @@
 //! Virtual rows: only the visible rows, and some rows around them, are in the document.
 
-/// The rows to draw, and the heights of the space that replaces the rows above and below.
+/// The rows to draw, and the heights of the empty spaces that replace the other rows above and below them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Index of the first drawn row.
     pub first: usize,
     /// Index after the last drawn row.
     pub end: usize,
-    /// Height of the rows above, in pixels.
+    /// Height of the space above the drawn rows, in pixels.
     pub above_px: f64,
-    /// Height of the rows below, in pixels.
+    /// Height of the space below the drawn rows, in pixels.
     pub below_px: f64,
 }
 
-/// Number of rows drawn beyond each edge, so that scrolling shows no empty space.
+/// Number of rows that are drawn beyond each edge, so that no empty space appears while the user scrolls.
 const MARGIN: usize = 12;
 
-/// Returns the rows to draw of a list of `rows` rows. Each row is `row_px` high, the list is scrolled by `scroll_px`,
-/// and the view is `height_px` high.
+/// Returns the rows to draw from a table of `rows` rows. Each row is `row_px` high, the table is scrolled by
+/// `scroll_px`, and the view is `height_px` high.
 pub fn window(rows: usize, row_px: f64, scroll_px: f64, height_px: f64) -> Window {
     let row_px = row_px.max(1.0);
     let top = (scroll_px.max(0.0) / row_px) as usize;

@@ -1,5 +1,5 @@
-//! The buttons above the picture. One function makes all buttons, because separate Leptos code for each button would exceed the
-//! size limit.
+//! The buttons above the picture. One function makes all buttons. Separate Leptos code for each button would exceed the
+//! size limit of the page.
 
 use std::rc::Rc;
 
@@ -14,31 +14,31 @@ use crate::components::live::live;
 use crate::protocol::timeline::PictureForm;
 use crate::state::State;
 
-/// Output formats: form, label, description, suffix of the file name, and media type. The last two are empty for Perfetto,
-/// because no file is saved.
+/// Output formats, each with its form, label, description, file name suffix and media type. The suffix and the media
+/// type are empty for Perfetto, because that button saves no file.
 const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
     (PictureForm::Svg, "SVG", "Save as SVG", "timeline.svg", "image/svg+xml"),
     (PictureForm::Png, "PNG", "Save as PNG", "timeline.png", "image/png"),
     (
         PictureForm::Trace,
         "Trace",
-        "Save the selected range, or the visible one, as a Chrome trace (trace.json.gz) for Perfetto and XProf",
+        "Save the selected range or the visible range as a Chrome trace (trace.json.gz) for Perfetto and XProf",
         "trace.json.gz",
         "application/gzip",
     ),
     (
         PictureForm::Trace,
         "Open in Perfetto",
-        "Open ui.perfetto.dev in another tab and pass it the selected range, or the visible one. The data stays in this browser",
+        "Open ui.perfetto.dev in another tab, and pass the selected range or the visible range to it. The data stays in this browser.",
         "",
         "",
     ),
 ];
 
-/// Handle of a surface that views can store.
+/// Handle of a surface, which Leptos views can store.
 type Held = StoredValue<Rc<Surface>, LocalStorage>;
 
-/// Renders a button with a label, a description and an action.
+/// Renders a button with the given label, description and action.
 #[inline(never)]
 pub fn button(label: &str, what: &'static str, does: Box<dyn Fn()>) -> AnyView {
     view! { <button class="plain" title=what on:click=move |_| does()>{label.to_owned()}</button> }.into_any()
@@ -89,8 +89,8 @@ fn save(surface: &Rc<Surface>, state: State, run: u32, at: usize) {
     surface.picture(name, form, take);
 }
 
-/// Renders the name of the selected flag or bookmarked range. For any other selected range, renders a button that bookmarks
-/// it.
+/// Renders the name of the selected flag or bookmarked range. If the selected range is not bookmarked, renders a button
+/// that bookmarks it.
 pub fn naming(surface: &Rc<Surface>) -> AnyView {
     let (said, surface) = (surface.said, StoredValue::new_local(surface.clone()));
     live(move || {
@@ -103,7 +103,7 @@ pub fn naming(surface: &Rc<Surface>) -> AnyView {
             parts.push(button("Remove", "Remove this flag or range", acts(surface, Action::Keep(Keep::Remove))));
         } else if said.area.with(Option::is_some) {
             let keep = move || surface.with_value(|surface| surface.keep_area());
-            parts.push(button("Keep this range", "Keep the selected range with a name", Box::new(keep)));
+            parts.push(button("Keep this range", "Keep the selected range under a name", Box::new(keep)));
         }
         parts
     })

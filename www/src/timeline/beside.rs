@@ -1,5 +1,5 @@
-//! A second run below the timeline of the first run. The two timelines move together, aligned at the start of a step or at
-//! the selected events. Colours show the time that ops gained or lost.
+//! A second run below the timeline of the first run. The two timelines are aligned at the start of a step or at the
+//! selected events, and move together. Colours show the time that ops gained or lost.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,10 +17,10 @@ use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser};
 
-/// Key of the other run's number in the URL.
+/// URL key for the number of the second run.
 pub const BESIDE: &str = "beside";
 
-/// Renders the selection of another run, and its timeline.
+/// Renders the field that selects a second run, and the timeline of that run.
 #[component]
 pub fn Beside(
     /// The upper run.
@@ -120,7 +120,8 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     .into_any()
 }
 
-/// Requests the comparison of the runs from the second analyst. Each run's analyst then colours the ops of its run.
+/// Requests the comparison of the runs from the second analyst. The analyst of each run then colours the ops of that
+/// run.
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
@@ -139,8 +140,8 @@ fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     }
 }
 
-/// Aligns the starts of a step. If one of the runs lacks the step, aligns the starts of the captures instead. Without a
-/// step number, uses each run's median step.
+/// Aligns the two runs at the start of a step. If one of the runs lacks the step, aligns the starts of the captures
+/// instead. If `step` is `None`, uses each run's median step.
 fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step: bool, said: RwSignal<String>) {
     let found = Rc::new(RefCell::new([None, None]));
     for (surface, side) in [(upper, 0), (lower, 1)] {
@@ -154,7 +155,7 @@ fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step
             said.set(match (above.zip(below), step) {
                 (Some(_), Some(step)) => format!("aligned at the start of step {step}"),
                 (Some(_), None) => "aligned at the start of each run's median step".to_owned(),
-                (None, _) => "aligned at the start of the captures, because not both runs have this step".to_owned(),
+                (None, _) => "aligned at the start of the captures, because one of the runs lacks this step".to_owned(),
             });
             upper.hold(&lower, by, if shows_step { [above, below] } else { [None, None] });
         };
@@ -163,8 +164,8 @@ fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step
 }
 
 impl Surface {
-    /// Makes a lower run move with this one. A time in this run corresponds to the time in the lower run that is `by_ps`
-    /// later. If both ranges are given, shows the longer range.
+    /// Makes a lower run move with this run. Each time in this run is then above the time in the lower run that is
+    /// `by_ps` later. If both ranges are given, shows the longer range.
     fn hold(self: &Rc<Surface>, lower: &Rc<Surface>, by_ps: i64, ranges: [Option<(i64, i64)>; 2]) {
         let (Some(above), Some(below)) = (self.extent(), lower.extent()) else { return };
         let all = (above.0.min(below.0 - by_ps), above.1.max(below.1 - by_ps));

@@ -1,4 +1,4 @@
-//! Input events of the timeline. One listener handles all of them.
+//! Input events of the timeline. One listener handles all these events.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ const HEARD: [&str; 11] = [
     "blur",
 ];
 
-/// Handles input until it is dropped.
+/// Handles input until the value is dropped.
 pub(super) struct Hand {
     element: HtmlElement,
     listener: Closure<dyn FnMut(Event)>,
@@ -95,7 +95,8 @@ impl Hand {
     }
 }
 
-/// Removes the listener. When an element leaves the document, it loses the focus, and would otherwise send an event.
+/// Removes the listener. Without this, an element that leaves the document would send an event, because the element
+/// loses the focus.
 impl Drop for Hand {
     fn drop(&mut self) {
         for name in HEARD {

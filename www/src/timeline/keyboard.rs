@@ -1,4 +1,4 @@
-//! Keyboard shortcuts of the timeline. The shortcuts combine those of Perfetto and XProf.
+//! Keyboard shortcuts of the timeline. The shortcuts of Perfetto and of XProf also work here.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::motion::Motion;
 use super::surface::{Area, Surface};
 use crate::browser;
 
-/// Handles a key. Returns true if the key has an action. Most letters work in both cases.
+/// Handles a key. Returns true if the key has an action. Most letters have the same action in upper and lower case.
 pub(super) fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent) -> bool {
     let key = event.key();
     let is_alt = event.alt_key() && !event.ctrl_key() && !event.meta_key();
@@ -48,7 +48,7 @@ pub(super) fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &Keyboar
     true
 }
 
-/// Handles keys that need no request to the worker.
+/// Handles the keys for which the page sends no request to the worker.
 fn shows(surface: &Rc<Surface>, key: &str) -> bool {
     match key {
         "f" | "F" => surface.focus(),
@@ -66,7 +66,6 @@ fn shows(surface: &Rc<Surface>, key: &str) -> bool {
     true
 }
 
-/// Selects the time range of the selected event.
 fn mark(surface: &Rc<Surface>) {
     use leptos::prelude::*;
     let range = surface.said.outcome.with_untracked(|outcome| outcome.as_ref().and_then(|outcome| outcome.range_ps));

@@ -7,8 +7,8 @@
 //!                          canvas <--------- two bitmaps ----------------+
 //! ```
 //!
-//! At most one request is pending. If the range changes while a request is pending, the page requests another picture after
-//! the response. Until that picture arrives, the page moves and scales the last one.
+//! At most one request is pending. If the range changes while a request is pending, the page requests another picture
+//! after the response. Until the new picture arrives, the page moves and scales the last picture.
 
 pub mod bar;
 pub mod beside;

@@ -9,21 +9,22 @@ use wasm_bindgen::prelude::Closure;
 
 use super::surface::Surface;
 
-/// Maximum speed of panning, in widths per second, and of zooming, as the factor by which the visible range changes per
-/// second.
+/// Maximum speeds of panning and zooming. The speed of panning is in visible widths per second. The speed of zooming is
+/// the factor by which the visible range changes per second.
 const FULL_SPEED: (f64, f64) = (1.2, 2.5);
 
 /// Rate at which the speed approaches its target, per second.
 const FOLLOW: f64 = 12.0;
 
-/// Movement by held keys: pan (negative is earlier, positive is later) and zoom (negative is in, positive is out).
+/// Panning and zooming that held keys cause. Negative numbers pan to earlier times and zoom in. Positive numbers pan to
+/// later times and zoom out.
 #[derive(Default)]
 pub(super) struct Motion {
     held: RefCell<Vec<char>>,
     speed: Cell<(f64, f64)>,
     /// Time of the last frame, in milliseconds. `None` while nothing moves.
     last_ms: Cell<Option<f64>>,
-    /// Position of the pointer as a fraction of the width. Zooming keeps the time at this position.
+    /// Position of the pointer as a fraction of the width. Zooming does not move the time at this position.
     pub about: Cell<f64>,
 }
 
@@ -51,7 +52,7 @@ impl Motion {
         self.held.borrow_mut().retain(|held| *held != key);
     }
 
-    /// Releases all keys, because the page no longer receives key events.
+    /// Treats all keys as released, for a page that no longer receives key events.
     pub(super) fn stop(&self) {
         self.held.borrow_mut().clear();
     }
@@ -94,7 +95,7 @@ fn now_ms() -> f64 {
     window().performance().map_or(0.0, |performance| performance.now())
 }
 
-/// Returns the pan and zoom direction of a key.
+/// Returns the directions in which a key pans and zooms.
 fn direction(key: char) -> Option<(f64, f64)> {
     match key {
         'a' => Some((-1.0, 0.0)),

@@ -1,4 +1,4 @@
-//! The picture of a run, its input, and the details of the selected event.
+//! The timeline picture of a run, with its input events and the details of the selected event.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use crate::components::live::{follow, live, says, shown};
 use crate::components::tip::Tips;
 use crate::state::{Run, State};
 
-/// Renders the picture of a run.
+/// Renders the timeline picture of a run.
 #[component]
 pub fn Pane(
     /// Timeline of the run.
@@ -131,7 +131,7 @@ pub fn Details(
     })
 }
 
-/// Reads the file again and shows all arguments of the selected event.
+/// Reads a run's file again and shows all arguments of the selected event.
 fn read_again(run: Run, said: Said, in_file: (String, u32)) {
     let note = |text: &str| Arc::new(Block::Note { text: text.to_owned() });
     let reading = note("Reading the file again...");

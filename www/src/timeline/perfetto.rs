@@ -1,6 +1,6 @@
-//! Passes a trace to ui.perfetto.dev in another tab. Perfetto documents the protocol: this page sends pings until
-//! Perfetto answers, and then sends the trace. The data moves between tabs in the browser, and this page opens no
-//! connection.
+//! Passes a trace to ui.perfetto.dev in another tab. Perfetto documents the protocol. crossprof's page sends pings
+//! until Perfetto's page answers, and then sends the trace. The data moves between tabs in the browser, and crossprof's
+//! page opens no connection.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ const ORIGIN: &str = "https://ui.perfetto.dev";
 /// Interval between pings.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Maximum number of pings (two minutes). After that the trace is dropped.
+/// Maximum number of pings, which take two minutes. If Perfetto does not answer within that time, the trace is dropped.
 const MOST_ASKED: u32 = 2_400;
 
 /// The Perfetto page in another tab.
@@ -26,13 +26,13 @@ pub(super) struct Perfetto(Window);
 type Waiting = Rc<RefCell<Option<(Closure<dyn FnMut(MessageEvent)>, IntervalHandle)>>>;
 
 impl Perfetto {
-    /// Opens Perfetto. Browsers allow this only during a click. Perfetto accepts traces only from its opener, so
-    /// `noopener` must not be set.
+    /// Opens Perfetto. Browsers let a page open a tab only during a click. Perfetto accepts traces only from its
+    /// opener, so `noopener` must not be set.
     pub(super) fn open() -> Option<Perfetto> {
         window().open_with_url(ORIGIN).ok().flatten().map(Perfetto)
     }
 
-    /// Sends a trace to Perfetto as soon as it answers.
+    /// Sends a trace to Perfetto as soon as Perfetto answers a ping.
     pub(super) fn take(self, trace: ArrayBuffer, title: &str) {
         let (content, message) = (Object::new(), Object::new());
         let fields = [
@@ -77,7 +77,7 @@ impl Perfetto {
     }
 }
 
-/// Stops waiting for an answer, and returns the listener.
+/// Stops waiting for Perfetto's answer, and returns the listener.
 fn end(waiting: &Waiting) -> Option<Closure<dyn FnMut(MessageEvent)>> {
     let (listener, asking) = waiting.take()?;
     asking.clear();

@@ -23,14 +23,14 @@ struct Down {
     y: f64,
 }
 
-/// Current effect of the pointers.
+/// The action that the pressed pointers currently perform.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Drag {
     #[default]
     Nothing,
     /// The pointer is pressed and has not moved far yet. If `moves` is true, a drag will pan.
     Pressed { x: f64, y: f64, moves: bool },
-    /// Moves a track, dragged by its name.
+    /// Moves a track whose name the user drags.
     Name { x: f64, y: f64 },
     /// Selects a range that begins at this time.
     Area { from_ps: i64, from_y: f64 },
@@ -40,7 +40,7 @@ enum Drag {
     Pinch,
 }
 
-/// The pointers on one timeline.
+/// The state of the mouse, pen or fingers on one timeline.
 #[derive(Default)]
 pub(super) struct Pointers {
     down: RefCell<Vec<Down>>,
@@ -127,7 +127,7 @@ impl Pointers {
         }
     }
 
-    /// Handles the cancellation of all pointers by the browser.
+    /// Called when the browser cancels all pointers.
     pub(super) fn cancel(&self, surface: &Rc<Surface>) {
         surface.let_go();
         self.down.borrow_mut().clear();
@@ -135,8 +135,8 @@ impl Pointers {
     }
 }
 
-/// Handles the wheel. With Ctrl it zooms around the pointer. A horizontal wheel, or the wheel with Shift, pans. Returns
-/// false if the rows should scroll instead.
+/// Handles the wheel. With Ctrl, the wheel zooms around the pointer. A horizontal wheel, or the wheel with Shift, pans.
+/// Returns false if the rows should scroll instead.
 pub(super) fn wheel(surface: &Rc<Surface>, event: &WheelEvent, x: f64) -> bool {
     // Pixels per line or page, for browsers that report the movement in lines or pages.
     let unit = [1.0, 16.0, 400.0].get(event.delta_mode() as usize).copied().unwrap_or(1.0);

@@ -21,8 +21,8 @@ use crate::{ask, browser};
 /// Height of the axis above the rows, in CSS pixels.
 pub(super) const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
-/// Minimum width of a search result in pixels. The view zooms in on narrower results, and shows `AROUND_FOUND` times their
-/// length.
+/// Minimum width of a search result in pixels. For a narrower result, the view zooms in until it shows `AROUND_FOUND`
+/// times the length of the result.
 const MIN_FOUND_PX: f64 = 3.0;
 const AROUND_FOUND: i64 = 40;
 
@@ -38,7 +38,7 @@ pub struct Said {
     pub blocks: Blocks,
     /// Description of the latest picture.
     pub seen: RwSignal<Seen>,
-    /// Visible range in picoseconds. While a new picture is drawn, this range is ahead of the old picture.
+    /// Visible range in picoseconds. After a change, the picture shows the earlier range until a new picture arrives.
     pub range_ps: RwSignal<(i64, i64)>,
     /// Selected range.
     pub area: RwSignal<Option<Area>>,
@@ -46,7 +46,8 @@ pub struct Said {
     pub failed: RwSignal<Option<String>>,
 }
 
-/// Callback that receives the range, if one is selected, in picoseconds from the start of the capture.
+/// Callback that receives the range of a step, in picoseconds from the start of the capture. The callback receives
+/// `None` if there is no such step.
 type HeardRange = Box<dyn FnOnce(Option<(i64, i64)>)>;
 
 /// A selected range.
@@ -54,7 +55,7 @@ type HeardRange = Box<dyn FnOnce(Option<(i64, i64)>)>;
 pub struct Area {
     /// Start and end of the range, in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
-    /// Top and bottom among the rows, in CSS pixels. `None` for all rows.
+    /// Top and bottom of the range in CSS pixels, measured from the first row. `None` if the range covers all rows.
     pub rows: Option<(u32, u32)>,
 }
 
@@ -63,7 +64,7 @@ pub struct Area {
 pub struct Dragged {
     /// Time at which the drag began, in picoseconds.
     pub from_ps: i64,
-    /// Height at which the drag began, in CSS pixels.
+    /// Vertical position at which the drag began, in CSS pixels.
     pub from_y: f64,
     /// Position of the pointer.
     pub at: (f64, f64),
@@ -83,11 +84,11 @@ pub struct Surface {
     dragged: Cell<Option<Dragged>>,
     is_dropped: Cell<bool>,
     is_stale: Cell<bool>,
-    /// Top and height of the lane to show, until the user scrolls. The next field is the scroll position that shows the
-    /// lane.
+    /// Top and height of the lane that an action brings into view, until the user scrolls.
     wanted: Cell<Option<(u32, u32)>>,
+    /// Scroll position that shows the lane `wanted`.
     scrolled_to: Cell<i32>,
-    /// Timeline of another run that moves with this one, and its time offset in picoseconds.
+    /// Timeline of another run that moves with this timeline, and the time offset between the two in picoseconds.
     tied: RefCell<Option<(Weak<Surface>, i64)>>,
     /// Start and end of the capture, once known.
     extent: Cell<Option<(i64, i64)>>,
@@ -103,7 +104,7 @@ struct Elements {
 }
 
 impl Surface {
-    /// Creates the timeline of a run. `sight` determines what it shows at first.
+    /// Creates the timeline of a run. `sight` determines what the timeline shows at first.
     pub fn new(state: State, run: Run, sight: Sight) -> Rc<Surface> {
         let said = Said {
             outcome: RwSignal::new(None),
@@ -131,7 +132,7 @@ impl Surface {
         })
     }
 
-    /// Attaches the timeline to the elements to draw on, which are children of `scroll`.
+    /// Attaches the timeline to the elements on which it is drawn, which are children of `scroll`.
     pub fn attach(self: &Rc<Surface>, scroll: HtmlElement) {
         let find = |selector: &str| scroll.query_selector(selector).ok().flatten();
         let canvas = |selector: &str| find(selector).map(JsCast::unchecked_into::<HtmlCanvasElement>);
@@ -168,12 +169,12 @@ impl Surface {
         self.refresh();
     }
 
-    /// Returns the width of the events in CSS pixels.
+    /// Returns the width of the area with the events, in CSS pixels.
     pub fn width(&self) -> f64 {
         f64::from(self.sight.borrow().width)
     }
 
-    /// Returns the width of the track names in CSS pixels.
+    /// Returns the width of the area with the track names, in CSS pixels.
     pub fn names_width(&self) -> f64 {
         f64::from(self.sight.borrow().names_width)
     }
@@ -183,7 +184,7 @@ impl Surface {
         self.viewport.get()
     }
 
-    /// Shows another range, and moves the tied run with it.
+    /// Shows another range, and moves the other run, if two runs move together.
     pub fn show(self: &Rc<Surface>, viewport: Viewport) {
         self.show_here(viewport);
         if let Some((other, by_ps)) = &*self.tied.borrow()
@@ -196,14 +197,14 @@ impl Surface {
         }
     }
 
-    /// Ties another run to this one. A time in this run corresponds to the time in the other run that is `by_ps` later.
-    /// `all_ps` is the range that covers both runs.
+    /// Makes another run move with this run. Each time in this run then matches the time in the other run that is
+    /// `by_ps` later. `all_ps` is the range that covers both runs.
     pub fn tie(self: &Rc<Surface>, other: &Rc<Surface>, by_ps: i64, all_ps: (i64, i64)) {
         *self.tied.borrow_mut() = Some((Rc::downgrade(other), by_ps));
         self.sight.borrow_mut().extent_ps = Some(all_ps);
     }
 
-    /// Removes the tie to another run.
+    /// Makes this timeline move independently of the other run again.
     pub fn alone(self: &Rc<Surface>) {
         self.tied.borrow_mut().take();
         self.update(|sight| (sight.extent_ps, sight.by_change) = (None, false));
@@ -212,7 +213,8 @@ impl Surface {
         }
     }
 
-    /// Returns the range that is visible, or will be visible after pending changes. `None` for the whole capture.
+    /// Returns the range that is visible, or will be visible after pending changes. Returns `None` for the whole
+    /// capture.
     pub fn range(&self) -> Option<Interval> {
         let seen = self.viewport.get().map(|viewport| viewport.range);
         seen.or_else(|| self.sight.borrow().range_ps.map(interval))
@@ -228,7 +230,7 @@ impl Surface {
         self.said.outcome.with_untracked(|outcome| Some(outcome.as_ref()?.range_ps?.0))
     }
 
-    /// Requests the time range of a step. Without a number, requests the step with the median duration. The callback
+    /// Requests the time range of a step. If `step` is `None`, requests the step with the median duration. The callback
     /// receives `None` if there is no such step.
     pub fn when_is(self: &Rc<Surface>, step: Option<u32>, heard: HeardRange) {
         let surface = self.clone();
@@ -281,7 +283,7 @@ impl Surface {
         sight.selected.is_some() || sight.bookmark.is_some() || self.said.area.with_untracked(Option::is_some)
     }
 
-    /// Handles a scroll of the rows.
+    /// Called after the user scrolls the rows.
     pub fn scrolled(self: &Rc<Surface>) {
         let Some(elements) = self.elements.borrow().clone() else { return };
         if elements.scroll.scroll_top() != self.scrolled_to.get() {
@@ -297,7 +299,7 @@ impl Surface {
         }
     }
 
-    /// Requests a picture of the current state. Until it arrives, the last picture is moved and scaled.
+    /// Requests a picture of the current state. Until that picture arrives, the last picture is moved and scaled.
     pub fn refresh(self: &Rc<Surface>) {
         self.move_picture();
         if self.elements.borrow().is_none() || self.is_waiting.replace(true) {
@@ -342,8 +344,8 @@ impl Surface {
         self.move_picture();
     }
 
-    /// Returns the time of a range's edge at a position in the picture. Unless `is_free` is true, snaps to the start or
-    /// end of an event in the lane.
+    /// Returns the time for the edge of a range at the position `x` of the picture. Unless `is_free` is true, snaps to
+    /// the start or end of an event in the lane.
     pub fn edge_at(&self, x: f64, is_free: bool) -> i64 {
         let Some(viewport) = self.viewport.get() else { return 0 };
         let width = self.width();
@@ -361,7 +363,7 @@ impl Surface {
         self.update(|sight| (sight.pointer, sight.is_dragging) = (Some(dragged.at), true));
     }
 
-    /// Ends the drag. The range is measured as soon as the edges to which it snaps are known.
+    /// Ends the drag. Requests the statistics of the range when the final edges of the range are known.
     pub fn let_go(self: &Rc<Surface>) {
         self.is_dropped.set(self.dragged.get().is_some());
         self.snap();
@@ -383,7 +385,7 @@ impl Surface {
         }
     }
 
-    /// Moves and scales the last picture to the current range.
+    /// Moves and scales the last picture, so that it matches the current range.
     fn move_picture(&self) {
         let (Some(elements), Some(viewport)) = (&*self.elements.borrow(), self.viewport.get()) else { return };
         let (start, end) = self.said.seen.with_untracked(|seen| seen.range_ps);
@@ -399,7 +401,7 @@ impl Surface {
         let _ = elements.events.style().set_property("transform", &transform);
     }
 
-    /// Performs an action and applies its outcome.
+    /// Requests an action from the worker, and applies its outcome.
     pub fn act(self: &Rc<Surface>, action: Action) {
         let (surface, done) = (self.clone(), action.clone());
         let heard = move |outcome: Result<Outcome, String>| {
@@ -465,8 +467,8 @@ impl Surface {
         self.said.outcome.set(Some(outcome));
     }
 
-    /// Shows the range of an action. `is_found` is true for search results, which are enlarged if they are too narrow to
-    /// see. If `is_found` is `None`, fits the view to the range.
+    /// Brings the range that an action names into view. `is_found` is true for a search result. The view zooms in if
+    /// the result is too narrow to see. If `is_found` is `None`, fits the view to the range.
     fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, is_found: Option<bool>) {
         let width = self.width();
         let time = interval((start, end));
@@ -486,8 +488,8 @@ impl Surface {
         });
     }
 
-    /// Scrolls the rows to the wanted lane if it is not visible. Called again when rows appear, and when the details of an
-    /// event leave less space for the rows.
+    /// Scrolls the rows to the lane `wanted` if that lane is not visible. The function is also called when rows appear,
+    /// and when the details of an event leave less space for the rows.
     fn reveal(&self) {
         if let (Some((top, height)), Some(elements)) = (self.wanted.get(), &*self.elements.borrow()) {
             let (top, height) = (f64::from(top), f64::from(height));
@@ -507,20 +509,21 @@ impl Surface {
         }
     }
 
-    /// Bookmarks the selected range under a name.
+    /// Bookmarks the selected range.
     pub fn keep_area(self: &Rc<Surface>) {
         if let Some(Area { range_ps, rows }) = self.said.area.get_untracked() {
             self.act(Action::Keep(Keep::Range { range_ps, rows }));
         }
     }
 
-    /// Returns the height among the rows at a position in the picture. `None` on the axis.
+    /// Converts the vertical position `y` in the picture to a position that is measured from the first row. Returns
+    /// `None` on the axis.
     pub fn row_at(&self, y: f64) -> Option<u32> {
         (y >= AXIS_HEIGHT).then(|| (y - AXIS_HEIGHT) as u32 + self.sight.borrow().scroll)
     }
 
-    /// Requests a document of the visible part, with this title. A trace covers the selected range instead, if there
-    /// is one.
+    /// Requests a document of the visible part, with this title. If a range is selected, a trace covers that range
+    /// instead.
     pub fn picture(&self, title: String, form: PictureForm, take: Box<dyn FnOnce(Document)>) {
         let (state, mut sight) = (self.state, self.sight.borrow().clone());
         if let Some(area) = self.said.area.get_untracked().filter(|_| form == PictureForm::Trace) {
@@ -533,7 +536,8 @@ impl Surface {
         ask::picture(&self.run, sight, title, form, Box::new(heard));
     }
 
-    /// Returns two texts for the URL: flags and bookmarked ranges, and the arrangement of tracks. An empty text is `None`.
+    /// Returns two texts for the URL: flags and bookmarked ranges, and the arrangement of tracks. If a text is empty,
+    /// returns `None` instead.
     pub fn kept(&self) -> [Option<String>; 2] {
         let sight = self.sight.borrow();
         [&sight.bookmarks, &sight.arrangement].map(|text| Some(text.clone()).filter(|text| !text.is_empty()))

@@ -1,6 +1,5 @@
-//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows
-//! them. The second analyst of a load runs the same program. The second analyst does not store runs, only the memory
-//! records of some runs.
+//! The analyst, which receives decoded runs, makes their reports, pages and tables, and stores the runs while the page
+//! shows them. The second analyst of a load runs the same program, but stores only the memory records of some runs.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -41,13 +40,13 @@ use crate::protocol::timeline::{
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
-/// Maximum size of the programs that are sent to the second analyst in advance. Analysing programs takes several times as
-/// much memory.
+/// Maximum size of the compiled programs that are sent to the second analyst in advance. The analysis of the programs
+/// takes several times as much memory.
 const PREPARED_BYTES: usize = 64 << 20;
 
 /// Number of steps of each synthetic run in a warm-up. One pass takes about 20 ms.
 const STEPS: i64 = 20;
-/// Number of passes of a warm-up. Browsers optimise code that has run for some milliseconds.
+/// Number of passes of a warm-up. Browsers optimise code after it has run for several milliseconds.
 const PASSES: u32 = 20;
 
 const DAMAGED: &str = "A run was damaged during the transfer between two workers. Load the profile again.";
@@ -173,7 +172,7 @@ pub struct Analyst {
     session: Session,
     /// User settings for each run.
     settings: Vec<Settings>,
-    /// True if the analyst has a load or is about to receive one.
+    /// True if the analyst has received a load or is about to receive one.
     is_asked: bool,
     reader: Reader,
     block: Vec<u8>,
@@ -182,7 +181,7 @@ pub struct Analyst {
     stages: Vec<Stage>,
     /// One canvas for the events and one for the names, because browsers recreate a canvas when its size changes.
     canvases: [Canvas; 2],
-    /// Memory records from another analyst. Empty unless this is the second analyst of a load.
+    /// Memory records from another analyst. These records are empty unless this is the second analyst of a load.
     received_memory: ReceivedMemory,
 }
 
@@ -210,7 +209,7 @@ impl Analyst {
         self.stages.push(Stage::default());
     }
 
-    /// Completes the load, after the last run.
+    /// Completes the load after the last run has arrived.
     fn received(&mut self) -> Result<Received, &'static str> {
         self.block = Vec::new();
         let received = Received { runs: self.settings.len() as u32, newest: self.session.newest() };
@@ -265,7 +264,7 @@ impl Analyst {
         Some(self.session.timeline(run, &settings, |context, _| pages::search(context, &text)).unwrap_or_default())
     }
 
-    /// Lists the compiled programs of a run. An imported report has no programs.
+    /// Lists the compiled programs of a run. The list is empty for an imported report.
     fn programs(&mut self, ProgramsRequest { run, wanted, op }: ProgramsRequest) -> Option<Programs> {
         let settings = self.settings_of(run)?;
         let programs = self.session.hlo_programs(run, &settings).unwrap_or_default();
@@ -280,9 +279,9 @@ impl Analyst {
     }
 
     /// Prepares a part of the timeline or, when the timeline is ready, the layers of one grouping. When all parts are
-    /// ready, draws the first picture, so that the browser compiles the drawing code and loads fonts in advance. The first
-    /// picture takes five times as long as the second. The first statistics of a range take three times as long as the
-    /// second.
+    /// ready, draws the first picture and computes the statistics of a range. The browser compiles that code and loads
+    /// fonts, so the first picture takes five times as long as the second, and the first statistics take three times as
+    /// long.
     fn prepare(&mut self, run: u32) -> Option<Left> {
         let settings = self.settings_of(run)?;
         let is_unmade =
@@ -296,7 +295,8 @@ impl Analyst {
         Some(if is_worth { Left::Memory } else { Left::Nothing })
     }
 
-    /// Warm-up: draws the timeline's first picture and computes the statistics of its whole range. Both are discarded.
+    /// Draws the timeline's first picture and computes the statistics of the whole range, as a warm-up. The picture and
+    /// the statistics are discarded.
     fn rehearse_timeline(&mut self, run: u32) {
         let sight = Sight { width: 1_200, height: 700, names_width: 200, scale: 1.0, ..Sight::default() };
         if let Ok(Frame { names, events, seen }) = self.frame(FrameRequest { run, sight: sight.clone() }) {
@@ -395,8 +395,8 @@ impl Analyst {
     }
 }
 
-/// Warms up the analyst: repeats the work of a load with synthetic runs until a load arrives. As a result, the browser has
-/// optimised code for the first load. Other messages are handled between two passes.
+/// Warms up the analyst: repeats the work of a load with synthetic runs until a load arrives. Through the warm-up, the
+/// browser has already optimised the code when the first load arrives. Other messages are handled between two passes.
 fn rehearse(analyst: Rc<RefCell<Analyst>>, pass: u32) {
     if analyst.borrow().is_asked || pass == PASSES {
         return;

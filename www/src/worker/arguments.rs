@@ -1,5 +1,5 @@
-//! Reads a file again to get all arguments of an event. The analyst does not keep arguments that are not needed for a
-//! number.
+//! Reads a file again to get all arguments of an event. The analyst keeps only the arguments from which it computes
+//! numbers.
 
 use crossprof::document::Grid;
 use crossprof::pages::timeline::named_values;

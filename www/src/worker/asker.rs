@@ -1,4 +1,4 @@
-//! The sender of a request, as seen by the worker.
+//! The sender of a request, as the worker sees it.
 
 use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
@@ -10,8 +10,8 @@ use crate::protocol::{Request, RequestId};
 const GIVEN_UP: &str = "The analysis did not complete this request. Load the profile again.";
 const UNSENDABLE: &str = "The analysis could not send its response. Load the profile again.";
 
-/// The sender of a request. The sender receives progress, then exactly one response or error. Dropping this value
-/// without a response sends an error.
+/// The sender of a request. The sender receives progress, then exactly one response or error. If this value is dropped
+/// without a response, the sender receives an error.
 pub struct Asker {
     scope: DedicatedWorkerGlobalScope,
     id: RequestId,
@@ -30,7 +30,7 @@ impl Asker {
         self.attachments.clone()
     }
 
-    /// Returns one attachment of the request. Its type must match the protocol.
+    /// Returns one attachment of the request. `T` must be the type that the protocol defines.
     pub fn attachment<T: JsCast>(&self, at: u32) -> T {
         self.attachments.get(at).unchecked_into()
     }

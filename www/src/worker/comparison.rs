@@ -1,4 +1,4 @@
-//! Comparisons and reports, made from the profiles of runs. The runs may belong to different loads.
+//! Makes comparisons and reports from the profiles of runs. The runs may belong to different loads.
 
 use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
@@ -54,7 +54,7 @@ pub fn document(
     Ok(Document::new(&text))
 }
 
-/// Reads an attached profile. Returns `None` if it is invalid.
+/// Reads an attached profile. Returns `None` if the profile is invalid.
 fn profile(attachments: &Array, at: u32) -> Option<UnifiedProfile> {
     let bytes = Document::from_js(attachments.get(at))?.to_vec();
     crossprof::text::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()

@@ -16,7 +16,7 @@ use crate::worker::pipe::{self, Bytes, Pipe};
 
 const DAMAGED: &str = "A file was damaged during the transfer between two workers. Load the profile again.";
 
-/// Maximum number of unread archive members that get their own warning. Each warning is a row on the page.
+/// Maximum number of unread archive members that get their own warning. The page shows each warning as a row.
 const MAX_NAMED: usize = 200;
 
 /// Decodes the content that the other reader sends.
@@ -66,7 +66,7 @@ impl Decoder {
         Decoder { asker, entries, session, file: None, done: Vec::new(), block, to_analyst, pace }
     }
 
-    /// Handles the next chunk. A chunk with bytes takes them from the attached bytes.
+    /// Handles the next chunk. Takes the bytes of the chunk from `bytes`.
     fn take(&mut self, chunk: FileChunk, bytes: &mut Bytes) {
         match chunk {
             FileChunk::File(index) => {
@@ -149,7 +149,7 @@ impl Decoder {
     }
 }
 
-/// Creates the result of a file for the page.
+/// Converts the result of a file to a message for the page.
 fn done(file: u32, result: FileResult) -> FileDone {
     let single = result.members.len() == 1;
     let mut warnings = result.warnings;
@@ -169,8 +169,8 @@ fn done(file: u32, result: FileResult) -> FileDone {
     }
 }
 
-/// Returns warnings for archive members that could not be read. The first members each get their own warning, and one more
-/// warning counts the rest.
+/// Returns warnings for archive members that could not be read. Each of the first [`MAX_NAMED`] members gets its own
+/// warning. One more warning contains the number of other members.
 fn unread(archive: &str, members: &[MemberResult]) -> Vec<Warning> {
     let failed = || members.iter().filter_map(|member| Some((member, member.error.as_ref()?)));
     let warning = |(member, error): (&MemberResult, &Error)| {

@@ -1,4 +1,4 @@
-//! Exports part of the timeline as a document. The browser encodes two of the formats asynchronously.
+//! Exports part of the timeline as a document. The browser encodes PNG pictures and traces asynchronously.
 
 use crossprof::export::chrome_trace;
 use crossprof::timeline::{Document as Picture, Origin, Raster, Scene};
@@ -11,7 +11,7 @@ use super::timeline::Canvas;
 use crate::protocol::timeline::PictureForm;
 use crate::protocol::wire::Document;
 
-/// A document that the library has made. The browser may still have to encode it.
+/// A document that the library has made. The browser may still have to encode the document.
 pub enum Made {
     /// Text of an SVG.
     Svg(String),
@@ -22,7 +22,7 @@ pub enum Made {
 }
 
 impl Made {
-    /// Draws `scene` as a document of the form `form`.
+    /// Creates a document of the form `form` from `scene`.
     pub fn new(form: PictureForm, scene: &Scene<'_>, title: &str, names_width: u32) -> Made {
         match form {
             PictureForm::Svg => {
@@ -48,7 +48,7 @@ impl Made {
         }
     }
 
-    /// Returns the document. Fails if the browser cannot encode it.
+    /// Returns the document. Fails if the browser cannot encode the document.
     pub async fn document(self) -> Result<Document, JsValue> {
         let buffer = match self {
             Made::Svg(text) => return Ok(Document::new(&text)),

@@ -1,11 +1,11 @@
-//! Groups dropped files into loads. One run becomes one load.
+//! Groups dropped files into loads. All files of one run belong to one load.
 
 use crossprof::session::plan::{self, Candidate, FileKind, PlannedRun, is_called_profile};
 
 use crate::protocol::files::{FileEntry, Groups};
 
-/// Plans the loads of a drop. A file of unknown kind is read only if it was dropped alone or has the name of a
-/// profile, so that the user gets an error for it. Other unknown files in a folder are ignored.
+/// Groups the files of one drop into loads. A file of unknown kind is read only if it was dropped alone or has the name
+/// of a profile. The user then gets an error for that file. Other unknown files in a folder are ignored.
 pub fn groups(entries: &[FileEntry]) -> Groups {
     let candidates: Vec<Candidate<'_>> =
         entries.iter().map(|entry| Candidate { path: &entry.path, kind: entry.kind }).collect();

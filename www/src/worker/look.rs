@@ -1,4 +1,4 @@
-//! Inspects the first bytes of files. Their kinds determine which files belong to one run.
+//! Inspects the first bytes of files. The kinds of the files determine which files belong to one run.
 
 use crossprof::session::peek;
 use crossprof::session::plan::FileKind;
@@ -12,7 +12,7 @@ use crate::protocol::reader::{LookRequest, Looked};
 use crate::worker::asker::Asker;
 use crate::worker::groups::groups;
 
-/// Number of bytes that determine the kind of a file.
+/// Number of bytes from which the kind of a file is determined.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Inspects all files and responds with their kinds and groups.

@@ -12,7 +12,7 @@ use super::text::text;
 use crate::protocol::analyst::{RowRequest, TableRequest};
 use crate::protocol::wire::Document;
 
-/// Memory records by run index. `None` for an imported report.
+/// Memory records of each run, at the index of the run. The value is `None` for an imported report.
 #[derive(Default)]
 pub struct ReceivedMemory(BTreeMap<u32, Option<KeptMemory>>);
 
@@ -22,8 +22,8 @@ impl ReceivedMemory {
         self.0.contains_key(&run)
     }
 
-    /// Stores the memory records of a run. Empty bytes mean that the run has none. Makes the memory page at once, because
-    /// the user will probably open it next.
+    /// Stores the memory records of a run. If `bytes` is empty, the run has no records. Makes the memory page at once,
+    /// because the user will probably open that page next.
     pub fn store(&mut self, run: u32, bytes: &[u8]) {
         self.0.insert(run, Recorded::from_bytes(bytes).map(KeptMemory::new));
         drop(self.page(run, &PageQuery::default()));

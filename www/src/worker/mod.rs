@@ -1,7 +1,7 @@
-//! The workers. There are three programs. The reader inspects, unpacks and decodes files. The analyst analyses the
-//! decoded runs. The graph worker draws and prints compiled programs. A load has two readers, one analyst and, on
-//! demand, a second analyst for requests that need no events. Both analysts run the same program. The request to a
-//! worker determines its task.
+//! The workers. Workers run three different programs. The reader inspects, unpacks and decodes files. The analyst
+//! analyses the decoded runs. The graph worker draws and prints compiled programs. A load has two readers, one analyst
+//! and, on demand, a second analyst for requests that need no events. The analyst and the second analyst run the same
+//! program. The request that a worker receives determines its task.
 
 pub mod analyst;
 pub mod arguments;
@@ -25,14 +25,14 @@ use js_sys::Date;
 use wasm_bindgen::prelude::*;
 use web_sys::DedicatedWorkerGlobalScope;
 
-/// Runs a function after the messages that are already waiting.
+/// Runs a function after all messages that have already arrived.
 pub fn soon(then: impl FnOnce() + 'static) {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     // Fails only in a worker that is being terminated.
     let _ = scope.set_timeout_with_callback(Closure::once_into_js(then).unchecked_ref());
 }
 
-/// Limits the rate of progress messages, because the page redraws for each of them.
+/// Limits the rate of progress messages, because each of them makes the page redraw.
 #[derive(Default)]
 pub struct Pace {
     told_at_ms: f64,
@@ -41,7 +41,7 @@ pub struct Pace {
 impl Pace {
     const EVERY_MS: f64 = 150.0;
 
-    /// Returns true if the last message was long enough ago, and then restarts the interval.
+    /// Returns true if it is time for the next message, and then also restarts the interval.
     pub fn is_due(&mut self) -> bool {
         let now_ms = Date::now();
         let due = now_ms - self.told_at_ms > Pace::EVERY_MS;

@@ -1,9 +1,10 @@
-//! Transfers bytes from one worker to the next. Blocks are transferred instead of copied, and come back to be filled
-//! again. Only a few blocks are in transit at any time, so memory stays bounded without shared memory. The page
-//! forwards all messages: there is no port between the workers (see [`protocol`](crate::protocol)).
+//! Transfers bytes from one worker to the next. Blocks of bytes are transferred instead of copied. The receiver returns
+//! each block, so that the sender can fill the block again. Only a few blocks are in transit at any time. The memory
+//! for blocks is therefore limited, although the workers share no memory. The page forwards all messages: there is no
+//! port between the workers (see [`protocol`](crate::protocol)).
 //!
-//! One post contains a list of messages, and a block with the bytes of all these messages in order. In this way, thousands
-//! of small archive members share a block.
+//! Each post to the next worker contains a list of messages, and a block with the bytes of all these messages in order.
+//! Thousands of small archive members can therefore share a block.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,11 +20,11 @@ use web_sys::DedicatedWorkerGlobalScope;
 use crate::protocol::RequestId;
 use crate::protocol::wire::{self, Body, Kind, Message};
 
-/// Size of a block in bytes.
+/// Size of a block of bytes.
 const BLOCK_BYTES: u32 = 4 << 20;
 /// Maximum number of blocks in transit.
 const MAX_OUTSTANDING: u32 = 3;
-/// Maximum number of buffers kept for reuse.
+/// Maximum number of buffers that are kept for reuse.
 const MAX_SPARE: usize = 16;
 /// Maximum number of messages per post.
 const MAX_MESSAGES: usize = 1024;
@@ -35,7 +36,7 @@ struct Inboxes {
     behind: Inbox,
 }
 
-/// Receives messages from a neighbour. Keeps them until there is a listener.
+/// Receives messages from a neighbour. Keeps the messages until there is a listener.
 enum Inbox {
     Kept(Vec<Message>),
     Listening(Box<dyn FnMut(Message)>),
@@ -75,21 +76,21 @@ pub fn hear(message: Message) {
     });
 }
 
-/// Sends a message to a neighbour. Ignores errors, because if the neighbour is gone, the load was cancelled.
+/// Sends a message to a neighbour. Ignores errors, because a missing neighbour means that the load was cancelled.
 fn post(kind: Kind, body: &JsValue, transferred: &Array) {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let message = wire::message(RequestId::UNAWAITED, kind, body, &transferred.to_vec());
     let _ = scope.post_message_with_transfer(&message, transferred);
 }
 
-/// The sending end. `bytes_message` creates the message for a number of bytes in the block.
+/// The sending end. `bytes_message` creates the message that announces a number of bytes in the block.
 pub struct Pipe<M> {
     bytes_message: fn(u32) -> M,
     /// Messages for the next post.
     messages: Vec<M>,
     block: Option<Uint8Array>,
     filled: u32,
-    /// Number of bytes at the end of the block that no message covers yet.
+    /// Number of bytes at the end of the block that no message has announced yet.
     unannounced: u32,
     outstanding: Rc<Cell<u32>>,
     spare: Rc<RefCell<Vec<ArrayBuffer>>>,
@@ -114,7 +115,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         Pipe { bytes_message, messages, block, filled, unannounced, outstanding, spare, returned }
     }
 
-    /// Waits until fewer than the maximum number of blocks are in transit.
+    /// Waits until fewer than `MAX_OUTSTANDING` blocks are in transit.
     pub async fn ready(&mut self) {
         while self.outstanding.get() >= MAX_OUTSTANDING {
             self.returned.next().await;
@@ -158,12 +159,12 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         }
     }
 
-    /// Takes back a buffer that was not sent.
+    /// Keeps a buffer that was not sent, for reuse.
     pub fn keep(&mut self, buffer: ArrayBuffer) {
         keep(&self.spare, buffer);
     }
 
-    /// Sends a buffer without copying it. Its first `filled` bytes contain data.
+    /// Sends a buffer without copying it. The first `filled` bytes of the buffer contain data.
     pub fn pass(&mut self, buffer: &ArrayBuffer, filled: u32) {
         let message = (self.bytes_message)(filled);
         self.send_alone(message, buffer);
@@ -221,7 +222,7 @@ fn keep(spare: &RefCell<Vec<ArrayBuffer>>, buffer: ArrayBuffer) {
     }
 }
 
-/// The bytes attached to messages.
+/// The bytes that are attached to a post.
 pub struct Bytes {
     buffer: JsValue,
     start: u32,
@@ -241,8 +242,8 @@ impl Bytes {
     }
 }
 
-/// The receiving end. Calls `heard` for each message, with the remaining bytes of its post, and then returns the
-/// buffer for reuse. `heard` receives `None` if the messages are invalid.
+/// The receiving end. Calls `heard` for each message, with the remaining bytes of the message's post, and then returns
+/// the buffer to the sender. `heard` receives `None` if the messages are invalid.
 pub fn listen<M>(mut heard: impl FnMut(Option<M>, &mut Bytes) + 'static)
 where
     M: Serialize + DeserializeOwned + 'static,

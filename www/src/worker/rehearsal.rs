@@ -15,7 +15,7 @@ use crate::protocol::reader::RehearseReadingRequest;
 use crate::worker::asker::Asker;
 use crate::worker::soon;
 
-/// Number of times that each file is read. Browsers optimise code that has run for some milliseconds.
+/// Number of times that each file is read. Browsers optimise code after it has run for several milliseconds.
 const PASSES: u32 = 40;
 
 thread_local! {

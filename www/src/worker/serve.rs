@@ -14,11 +14,12 @@ use crate::protocol::wire::{Body, Kind, Message};
 
 const NOT_UNDERSTOOD: &str = "The page and its worker could not read each other's messages. Reload the page.";
 
-/// Sends the build id to the page and then handles its requests. `begin` receives each request with its sender.
+/// Sends the build id to the page and then handles its requests. The function `begin` receives each request and its
+/// sender.
 ///
 /// A request does not start when its message arrives. Instead, the worker sends a message to itself, and starts the
-/// request when that message arrives. By then, all messages that the page had sent before have arrived. A request that
-/// was cancelled in the meantime never starts.
+/// request when that message arrives. By that time, all messages that the page had sent before have arrived. A request
+/// that was cancelled in the meantime never starts.
 pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
     console_error_panic_hook::set_once();
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
@@ -59,7 +60,7 @@ pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
     let _ = scope.post_message(&JsValue::from_str(BUILD_ID));
 }
 
-/// Waiting requests, and the port for the worker's messages to itself.
+/// Waiting requests, and the port through which the worker sends messages to itself.
 struct Turns<Q> {
     queue: RefCell<Queue<(Q, Asker)>>,
     port: MessagePort,
@@ -67,7 +68,7 @@ struct Turns<Q> {
 }
 
 impl<Q> Turns<Q> {
-    /// Schedules the next request after the messages that have already arrived.
+    /// Schedules the next request, which starts after all messages that have already arrived are handled.
     fn next(&self) {
         if !self.queue.borrow().is_empty() && !self.is_due.replace(true) {
             let _ = self.port.post_message(&JsValue::NULL);

@@ -34,11 +34,11 @@ impl FileStream {
     }
 
     /// Reads the next bytes. Returns a buffer and the number of bytes in it, or `None` at the end of the file. If the
-    /// browser supports it, `buffer` is filled and returned. The buffer is filled completely, or by a single read if
-    /// `at_once` is true.
+    /// browser supports it, `buffer` is filled and returned. If `at_once` is false, the buffer is filled completely. If
+    /// `at_once` is true, the buffer contains the result of a single read.
     ///
     /// # Errors
-    /// Returns the error of the browser if it cannot read the file. The file may have been removed.
+    /// Returns the error of the browser if it cannot read the file. For example, the user may have removed the file.
     pub async fn next(&mut self, buffer: ArrayBuffer, at_once: bool) -> Result<Option<(ArrayBuffer, u32)>, JsValue> {
         let (mut buffer, mut filled, room) = (Uint8Array::new(&buffer), 0, buffer.byte_length());
         while !self.ended && filled < room {

@@ -1,5 +1,5 @@
-//! Draws timelines. The library renders pixels, the browser draws text on top, and the page receives the picture as a
-//! bitmap.
+//! Draws timelines. The library renders the pixels of the timeline, and the browser draws the text on top. The page
+//! receives the picture as a bitmap.
 
 use crossprof::timeline::{Lettering, Raster, Scene, TextStyle};
 use js_sys::{Promise, Uint8ClampedArray, Uint32Array};
@@ -14,7 +14,7 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// Draws a picture of this size in CSS pixels.
+    /// Draws a picture of the given size in CSS pixels.
     pub fn draw(
         &mut self,
         scene: &Scene<'_>,

@@ -1,6 +1,7 @@
-//! The first reader: reads and unpacks files, and sends blocks of bytes to the decoder. Inflating and decoding run in parallel,
-//! and only a few blocks are in memory at any time. Uncompressed data is sent in the buffers that it was read into. The
-//! metadata of an xplane file comes after the events, but is read first, so that the decoder does not have to wait for it.
+//! The first reader: reads and unpacks files, and sends blocks of bytes to the decoder. The two readers work in
+//! parallel, and only a few blocks are in memory at any time. Uncompressed data is sent in the buffers into which it
+//! was read. In an xplane file, the metadata follows the events. The metadata is nevertheless read first, so that the
+//! decoder does not have to wait for the metadata.
 
 use std::ops::Range;
 
@@ -17,11 +18,12 @@ use crate::worker::asker::Asker;
 use crate::worker::pipe::Pipe;
 use crate::worker::stream::FileStream;
 
-/// Bytes per read of uncompressed data. The data is sent in the buffer that it was read into.
+/// Bytes per read of uncompressed data. The data is sent in the buffer into which it was read.
 const PLAIN_READ_BYTES: u32 = 4 << 20;
-/// Bytes per read of compressed data. Small reads return early, while the browser reads ahead.
+/// Bytes per read of compressed data. A small read returns sooner, and the browser meanwhile reads ahead.
 const PACKED_READ_BYTES: u32 = 512 << 10;
-/// Number of compressed bytes to unpack before waiting for the decoder. Deflate expands data up to about a thousand times.
+/// Number of compressed bytes that are unpacked before the worker waits for the decoder. The unpacked data can be about
+/// a thousand times as large as the compressed data.
 const PUSH_BYTES: usize = 64 << 10;
 
 /// Reads all files.
@@ -40,7 +42,7 @@ pub async fn run(request: UnpackRequest, asker: Asker) {
     asker.respond::<UnpackRequest>(&());
 }
 
-/// Reads one file. The browser reads ahead while the worker unpacks or sends the bytes.
+/// Reads one file. The browser reads ahead in the file while the worker unpacks.
 async fn one(
     asker: &Asker,
     index: u32,
@@ -88,7 +90,7 @@ pub fn gone(path: &str) -> String {
     format!("{path} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.")
 }
 
-/// Returns the metadata of the large planes of an xplane file. Empty for other files.
+/// Returns the metadata of the large planes of an xplane file. The result is empty for other files.
 pub async fn outlines(blob: &Blob, size_bytes: u64) -> Result<Vec<Outline>, JsValue> {
     let mut outliner = Outliner::new(size_bytes);
     while let Some(wanted) = outliner.wanted() {

@@ -1,16 +1,16 @@
 //! The formats that are fuzzed.
 
-/// An input format, with its own mutations and its own way through the library.
+/// An input format. Each format has its own mutations and its own path through the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// Chrome trace JSON, plain.
+    /// Chrome trace JSON, not compressed.
     ChromeJson,
     /// An xplane: `XSpace`.
     Xplane,
-    /// One compiled module (`HloModuleProto`). The module is wrapped in an xplane file. The file's device runs the
+    /// One compiled module (`HloModuleProto`). The module is wrapped in an xplane file, in which a device runs the
     /// instructions of the module.
     Hlo,
-    /// A compiled program with its buffer assignment (`HloProto`), as `--xla_dump_to` writes it.
+    /// A compiled program with its buffer assignment (`HloProto`), in the form that `--xla_dump_to` writes.
     HloDump,
     /// A compiled program as text, with its buffer assignment and the lifetimes of its values.
     HloText,
@@ -41,7 +41,8 @@ impl Format {
         Format::Budgets,
     ];
 
-    /// Returns the name of the format's folder in the corpus, of its target in fuzz/, and of saved cases.
+    /// Returns the name of the format. The format's folder in the corpus, its target in fuzz/ and the files of saved
+    /// cases have this name.
     pub fn name(self) -> &'static str {
         match self {
             Format::ChromeJson => "chrome_json",
@@ -58,7 +59,7 @@ impl Format {
         }
     }
 
-    /// Returns the format of a saved case from its file name.
+    /// Reads the format of a saved case from the name of the file.
     pub fn of_file_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| name.starts_with(format.name()))
     }

@@ -1,11 +1,11 @@
-//! Fuzzing: damaged inputs of every format, and the promises that hold for all of them.
+//! Fuzzing: damages inputs of every format, and checks promises that must hold for all of them.
 //!
 //! ```text
 //! corpus (whole inputs) -> mutate (seeded) -> drive (read, report, tables, pages, exports, comparison, budgets)
 //! ```
 //!
-//! `cargo xtask fuzz` runs everything on the stable toolchain, with each case in a child process that has a time limit and
-//! a memory limit. The cargo-fuzz targets (folder fuzz/) have their own mutations, but also use [`drive`].
+//! `cargo xtask fuzz` uses the stable toolchain. The command drives cases in child processes that have a time limit and
+//! a memory limit. The cargo-fuzz targets in fuzz/ have their own mutations, but also use [`drive`].
 
 pub mod corpus;
 pub mod drive;

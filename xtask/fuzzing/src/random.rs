@@ -1,24 +1,24 @@
-//! Pseudo-random numbers (SplitMix64). The same seed gives the same numbers on every machine.
+//! Pseudo-random numbers (SplitMix64). The same seed produces the same numbers on every machine.
 
 /// A generator of pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Creates the sequence for a seed.
+    /// Creates the generator for a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// Creates the sequence for case `number` of a seed. The sequence does not depend on other cases.
+    /// Creates the generator for case `number` of a seed. The numbers do not depend on other cases.
     pub fn of_case(seed: u64, number: u64) -> Random {
         let mut of_seed = Random(seed);
         let start = of_seed.next() ^ number.wrapping_mul(0xd605_bbb5_8c8a_bbfd);
         Random(start)
     }
 
-    /// Creates a sequence that depends only on the bytes (FNV-1a), so that a saved input is driven in the same way as
-    /// before it was saved.
+    /// Creates a generator whose seed is the FNV-1a hash of the bytes. An input is therefore driven in the same way
+    /// before and after it is saved.
     pub fn of_bytes(bytes: &[u8]) -> Random {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Random(bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
@@ -39,7 +39,7 @@ impl Random {
         if end == 0 { 0 } else { (self.next() % end as u64) as usize }
     }
 
-    /// Returns a number below 2 to the power of `bits`. All magnitudes are equally likely.
+    /// Returns a number that has at most `bits` bits. All magnitudes are about equally likely.
     pub fn size(&mut self, bits: usize) -> usize {
         let most = 1 << self.below(bits + 1);
         self.below(most)

@@ -1,4 +1,4 @@
-//! Protobuf messages as lists of fields, which can be changed and written again.
+//! Protobuf messages as lists of fields. Code can change the fields and then write the messages again.
 
 /// A field of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Field {
     pub value: Value,
 }
 
-/// Value of a field, by wire type.
+/// Value of a field. Each variant stands for one wire type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Wire type 0.
@@ -22,7 +22,7 @@ pub enum Value {
     Fixed32([u8; 4]),
 }
 
-/// Returns the fields of a message. `None` if the bytes are not a message.
+/// Returns the fields of a message. Returns `None` if the bytes are not a message.
 pub fn read(mut bytes: &[u8]) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {

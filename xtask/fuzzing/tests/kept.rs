@@ -1,10 +1,11 @@
-//! Checks that undamaged samples, and cases that once failed, keep the promises.
+//! Checks that the promises hold for undamaged samples, and for cases that once failed.
 
 use std::path::Path;
 
 use fuzzing::{Format, corpus, drive};
 
-/// Number of samples to drive per format, the smallest first. A run of the fuzzer drives all of them.
+/// Number of samples per format that this test drives. The test drives the smallest samples. A run of the fuzzer drives
+/// all samples.
 const SAMPLES: usize = 5;
 
 #[test]

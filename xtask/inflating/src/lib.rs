@@ -1,9 +1,10 @@
-//! Unpacks a gzip file in a browser tab. `cargo xtask bench` builds this for each inflater in the same way as the page.
+//! Unpacks a gzip file in a browser tab. `cargo xtask bench` builds this program for each inflater, in the same way as
+//! the page.
 
 use input::{Unpacked, Unpacker};
 use wasm_bindgen::prelude::*;
 
-/// Number of bytes per push, as in the page's reader.
+/// Number of compressed bytes that are unpacked at a time, as in the page's reader.
 const PUSH_BYTES: usize = 64 << 10;
 
 /// Unpacks a gzip file and returns the number of unpacked bytes.

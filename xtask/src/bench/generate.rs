@@ -1,7 +1,7 @@
 //! Generates a synthetic training run, with the same events for every writer.
 //!
-//! The run has the shape of a real JAX capture. Each device runs steps with the same operations in sequence, with small
-//! gaps. One host thread launches them, and another shows Python frames.
+//! The run has the shape of a real JAX capture. Each device runs steps that contain the same operations in the same
+//! order, with small gaps. One host thread launches the operations, and another shows Python frames.
 //!
 //! ```text
 //! device   Steps        [ 0                        ] [ 1
@@ -12,14 +12,14 @@
 
 use super::random::Random;
 
-/// The accelerator whose tracks and arguments are written.
+/// The kind of accelerator whose tracks and arguments are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
     Gpu,
     Tpu,
 }
 
-/// The track of an event: a process and a thread of the trace.
+/// The track of an event, identified by a process and a thread of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Line {
     pub pid: u32,
@@ -36,7 +36,8 @@ pub enum Value<'a> {
 pub struct Arg<'a> {
     pub key: &'static str,
     pub value: Value<'a>,
-    /// True if the argument is the same each time that the operation runs, so that an xplane file stores it once.
+    /// True if the argument is the same each time that the operation runs. Such an argument is stored only once in an
+    /// xplane file.
     pub of_operation: bool,
 }
 
@@ -50,11 +51,11 @@ pub struct Event<'a> {
     pub args: &'a [Arg<'a>],
 }
 
-/// Receives the lines and events of a run.
+/// A receiver of the lines and events of a run.
 pub trait Sink {
-    /// Starts a process. Called before the lines of the process are started.
+    /// Starts a process. Called before the first line of the process.
     fn process(&mut self, pid: u32, name: &str) -> std::io::Result<()>;
-    /// Starts a line. Called before the events of the line are added.
+    /// Starts a line. Called before the first event of the line.
     fn line(&mut self, line: Line, name: &str) -> std::io::Result<()>;
     /// Adds an event.
     fn event(&mut self, event: &Event) -> std::io::Result<()>;
@@ -75,7 +76,8 @@ const OPS_PER_STEP: u32 = 240;
 const FRAMES: [&str; 5] =
     ["train", "$trainer.py:412 fit", "$pjit.py:330 cache_miss", "$profiler.py:91 wrapper", "PjitFunction(train_step)"];
 
-/// (name, category, fraction of the operations, mean picoseconds, FLOPs per picosecond in tenths)
+/// Kinds of operations. Each has a name, a category, its fraction of all operations, a mean duration in picoseconds,
+/// and FLOPs per picosecond in tenths.
 const KINDS: [(&str, &str, f64, f64, i64); 7] = [
     ("fusion", "fusion", 0.40, 9e6, 4),
     ("gemm_fusion_dot", "dot_general", 0.18, 120e6, 600),

@@ -32,7 +32,7 @@ fn script() -> std::path::PathBuf {
     cache::repository().join("tests/end2end/bench-inflate.mjs")
 }
 
-/// Builds an inflater in the same way as the page's reader. Returns the folder of its program.
+/// Builds an inflater in the same way as the page's reader. Returns the folder that contains the program.
 fn program(toolchain: &Toolchain, name: &str, features: &[&str]) -> Result<std::path::PathBuf> {
     let target = build::target();
     let mut cargo = toolchain.cargo()?;

@@ -1,4 +1,5 @@
-//! Writes a run as trace JSON in JAX's style: one line, no spaces, and every argument as a string.
+//! Writes a run as Chrome trace JSON in JAX's style. The JSON is one line without spaces, and every argument is a
+//! string.
 
 use super::generate::{Event, Line, Sink, Value};
 use std::fmt::Write as _;
@@ -7,7 +8,7 @@ use std::io::{Result, Write};
 /// Writes trace JSON.
 pub struct JsonSink<W> {
     out: W,
-    /// Buffer for the text of one event, reused to save allocations.
+    /// Buffer for the text of one event. The buffer is reused to save allocations.
     text: String,
 }
 
@@ -18,7 +19,7 @@ impl<W: Write> JsonSink<W> {
         Ok(Self { out, text: String::new() })
     }
 
-    /// Ends the document. JAX ends the list with an empty event.
+    /// Ends the document. As in JAX's files, the last event of the list is empty.
     pub fn finish(mut self) -> Result<W> {
         self.out.write_all(b"{}]}")?;
         Ok(self.out)
@@ -62,7 +63,7 @@ impl<W: Write> Sink for JsonSink<W> {
     }
 }
 
-/// Formats picoseconds as microseconds with 17 significant digits, like C's `%.17g`.
+/// Formats a time in microseconds with 17 significant digits, like C's `%.17g`. The time is given in picoseconds.
 fn microseconds(text: &mut String, ps: i64) {
     let scientific = format!("{:.16e}", ps as f64 / 1e6);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

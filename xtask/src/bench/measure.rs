@@ -4,16 +4,16 @@ use crate::Result;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Cost of one run of a program.
+/// Time and peak memory of one run of a program.
 #[derive(Clone, Copy)]
 pub struct Cost {
     pub seconds: f64,
-    /// Largest resident set. `None` if the system does not report it.
+    /// Largest resident set. `None` if the system does not report the peak memory.
     pub peak_bytes: Option<u64>,
 }
 
-/// Runs a program several times and returns the time of the fastest run, because other programs disturbed it least.
-/// Measures the memory in an extra run, because this measurement slows the program down.
+/// Runs a program several times. Returns the time of the fastest run, because other programs disturbed that run least.
+/// Measures the memory in a further run, because the measurement of memory slows the program down.
 pub fn best_of(runs: u32, mut command: impl FnMut() -> Command) -> Result<Cost> {
     let mut seconds = f64::INFINITY;
     for _ in 0..runs {
@@ -50,7 +50,7 @@ fn watched(command: &mut Command) -> Result<Option<u64>> {
     }
 }
 
-/// Returns the largest resident set so far, from the status file of a process.
+/// Reads the peak size of the resident set from the text of a process's status file.
 fn peak(status: &str) -> Option<u64> {
     let text = std::fs::read_to_string(status).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -4,12 +4,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// Creates the sequence of this seed.
+    /// Creates the generator for a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Returns the next number, from 0 to 1 (exclusive).
+    /// Returns the next number. The number is at least 0 and below 1.
     pub fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

@@ -1,5 +1,5 @@
-//! Traces that are extreme in one respect: the same name millions of times, a million different names, or thousands of
-//! threads.
+//! Traces that are extreme in one respect. The traces contain the same name millions of times, a million different
+//! names, or thousands of threads.
 
 use super::generate::{Arg, Event, Line, Sink, Value};
 use std::io::Result;
@@ -9,8 +9,8 @@ const DEVICE: u32 = 1;
 const OPS: u32 = 3;
 const PYTHON: u32 = 9001;
 
-/// Writes the trace that JAX records on a CPU for `events` empty annotations `TraceAnnotation("ev", i=i)`: one host line
-/// with one name.
+/// Writes the trace that JAX records on a CPU for `events` empty annotations `TraceAnnotation("ev", i=i)`. The trace
+/// has one host line, on which all events have the same name.
 pub fn annotations(events: u64, sink: &mut impl Sink) -> Result<()> {
     let line = Line { pid: HOST, tid: PYTHON };
     sink.process(HOST, "/host:CPU")?;
@@ -25,7 +25,7 @@ pub fn annotations(events: u64, sink: &mut impl Sink) -> Result<()> {
     Ok(())
 }
 
-/// Writes `ops` different instructions of one program. Each runs once on one TPU.
+/// Writes `ops` different instructions of one program. Each instruction runs once on the same TPU.
 pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
     const KINDS: [(&str, &str); 4] =
         [("fusion", "loop fusion"), ("copy", "data formatting"), ("convolution", "convolution"), ("add", "add")];
@@ -53,7 +53,7 @@ pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
     Ok(())
 }
 
-/// Writes `threads` threads of one process with nested function calls, 500 events per thread.
+/// Writes `threads` threads of one process. Each thread has 500 events, which are nested function calls.
 pub fn threads(threads: u32, sink: &mut impl Sink) -> Result<()> {
     const FUNCTIONS: [&str; 5] = ["run", "next_batch", "decode", "resize", "pad"];
     sink.process(HOST, "/host:CPU")?;

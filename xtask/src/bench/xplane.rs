@@ -1,5 +1,5 @@
-//! Writes a run as an XPlane protobuf: planes, lines and events. Names and arguments are in tables, as in the
-//! profiler's output. The field numbers come from `XSpace` and its messages.
+//! Writes a run as an XPlane protobuf: planes, lines and events. As in the profiler's output, names and arguments are
+//! stored in tables. The field numbers come from `XSpace` and its messages.
 
 use super::generate::{Arg, Event, Line, Sink, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -17,12 +17,12 @@ struct Plane {
     name: String,
     lines: BTreeMap<u32, (String, Message)>,
     events: Table,
-    /// Arguments of the event metadata, by id.
+    /// Arguments of the event metadata, by the id of the metadata.
     fixed: BTreeMap<i64, Message>,
     stats: Table,
 }
 
-/// Names with ids, starting at 1.
+/// A table of names. The ids of the names start at 1.
 #[derive(Default)]
 struct Table {
     ids: HashMap<String, i64>,
@@ -92,7 +92,8 @@ impl Sink for XplaneSink {
     }
 }
 
-/// Adds arguments to the message as `XStat` messages in this field. Texts become references into the table of names.
+/// Adds arguments to a message, as `XStat` messages in the field `field`. Texts become references into the table of
+/// names.
 fn stats<'a>(to: Message, table: &mut Table, field: u32, args: impl Iterator<Item = &'a Arg<'a>>) -> Message {
     args.fold(to, |to, arg| {
         let stat = message().int(1, table.id(arg.key).0);

@@ -1,7 +1,7 @@
-//! Reads index.html's `<link data-trunk>` elements: the files and programs that make up the page.
+//! Reads the `<link data-trunk>` elements of index.html, which name the files and programs of the page.
 //!
-//! Trunk defines these attributes, and `trunk build` reads the same file. This module supports only those that the project
-//! uses.
+//! Trunk defines the attributes of these elements, and `trunk build` reads the same file. This module supports only the
+//! attributes that the project uses.
 
 use crate::Result;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ pub(super) struct Link {
     pub asset: Asset,
 }
 
-/// Part of the page that a link names.
+/// The part of the page that a link names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asset {
-    /// A style sheet. The built page links to it under a name with its hash.
+    /// A style sheet. In the built page, the name of the file contains its hash.
     Css(PathBuf),
     /// A file that keeps its name.
     File(PathBuf),
@@ -38,8 +38,8 @@ impl Asset {
 pub(super) struct Program {
     /// Name of the binary in `www/Cargo.toml`.
     pub bin: String,
-    /// True for programs that the page's code starts as workers. These programs keep their names. The other program starts
-    /// with the page.
+    /// True for programs that the page's code starts as workers. Such programs keep their names. False for the program
+    /// that starts with the page.
     pub is_worker: bool,
     /// Cargo profile, if the link names one.
     pub profile: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct Program {
     pub wasm_opt: Vec<String>,
 }
 
-/// Returns the links of a page, in order.
+/// Returns the links of a page, in the order in which they appear.
 pub(super) fn links(page: &str) -> Result<Vec<Link>> {
     let mut links = Vec::new();
     for (start, _) in page.match_indices("<link data-trunk") {
@@ -80,7 +80,7 @@ fn asset(link: &str) -> Result<Asset> {
     })
 }
 
-/// Returns the value of an attribute, `NAME="value"`.
+/// Returns the value of an attribute, which is written as `NAME="value"`.
 fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     let start = format!(" {name}=\"");
     let (_, value) = element.split_once(&start)?;

@@ -1,12 +1,14 @@
-//! Builds everything that index.html names into a folder. The result is identical to that of `trunk build`.
+//! Builds everything that index.html names, and writes it into a folder. The folder is identical to the output of
+//! `trunk build`.
 //!
 //! ```text
 //! index.html ── links ──┬─ files, folders, style sheets ─────────────────────────────┐
 //!                       └─ programs ─ cargo build ─ wasm-bindgen ─ wasm-opt (release) ┴─ folder with index.html
 //! ```
 //!
-//! Trunk compiles its programs one by one, and building Trunk itself takes eight minutes. Here cargo compiles all programs
-//! of a profile at once, and the later steps run in parallel. The CI workflow compares both folders file by file.
+//! Trunk compiles the programs one by one, and building Trunk itself takes eight minutes. In this module, cargo
+//! compiles all programs with the same profile at once, and the later steps run in parallel. The CI workflow compares
+//! the two folders file by file.
 
 use super::Variant;
 use super::assets::{self, Asset, Program};
@@ -20,14 +22,14 @@ use sha2::{Digest, Sha384};
 use std::path::{Path, PathBuf};
 use wasm_bindgen_cli_support::Bindgen;
 
-/// Tools that build the programs.
+/// Tools that build the WebAssembly programs.
 pub(super) struct Tools {
     pub toolchain: Toolchain,
-    /// Optimises programs for size and speed. Absent in quick builds, because optimising takes minutes.
+    /// The optimiser for size and speed. Absent in quick builds, because optimising takes minutes.
     pub wasm_opt: Option<WasmOpt>,
 }
 
-/// Builds the page into the folder `out`. Empties the folder first. `id` is compiled into the programs.
+/// Builds the page into the folder `out`. Empties the folder first. The programs contain the build id `id`.
 pub(super) fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, steps: &mut Steps) -> Result {
     let root = cache::repository();
     let mut page = cache::read(&root.join("index.html"))?;
@@ -68,7 +70,7 @@ pub(super) fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, step
     cache::write(&out.join("index.html"), page.replacen("</head>", &format!("{preloads}</head>"), 1))
 }
 
-/// Compiles all programs. There is only one cargo command per profile, so that programs compile in parallel.
+/// Compiles all programs. Runs only one cargo command per profile, so that the programs compile in parallel.
 fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, steps: &mut Steps) -> Result {
     let mut profiles: Vec<&str> = programs.iter().map(|program| variant.profile_of(program)).collect();
     profiles.dedup();
@@ -87,19 +89,19 @@ fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, ste
     Ok(())
 }
 
-/// Target folder of the page's programs. The folder is separate, because the profiles and flags of the page differ from
-/// those of native builds.
+/// Returns cargo's target folder for the page's programs. The folder is separate, because the page and native builds
+/// have different profiles and flags.
 pub(crate) fn target() -> PathBuf {
     cache::target().join("page")
 }
 
-/// Script and program in the page's folder.
+/// The script and the WebAssembly file of a program, in the page's folder.
 struct Built {
     script: String,
     program: String,
 }
 
-/// Runs wasm-bindgen to write the program and its script, and wasm-opt to rewrite the program.
+/// Runs wasm-bindgen, which writes a program and its script, and then wasm-opt, which optimises the program.
 fn bind(program: &Program, out: &Path, variant: Variant, tools: &Tools) -> Result<Built> {
     let compiled = target().join(TARGET).join(variant.profile_of(program)).join(format!("{}.wasm", program.bin));
     let name = match program.is_worker {
@@ -114,7 +116,7 @@ fn bind(program: &Program, out: &Path, variant: Variant, tools: &Tools) -> Resul
     Ok(built)
 }
 
-/// Writes `NAME.js` and `NAME_bg.wasm` for a compiled program. A browser needs both to run it.
+/// Writes `NAME.js` and `NAME_bg.wasm` for a compiled program. A browser needs both files to run the program.
 pub(crate) fn bindgen(compiled: &Path, name: &str, out: &Path) -> Result {
     let written = Bindgen::new()
         .input_path(compiled)
@@ -125,7 +127,7 @@ pub(crate) fn bindgen(compiled: &Path, name: &str, out: &Path) -> Result {
 }
 
 impl Built {
-    /// Returns elements for the page's head that let the browser fetch both files at once.
+    /// Returns the elements in the page's head that make the browser fetch the script and the program at once.
     fn preloads(&self, out: &Path) -> Result<String> {
         let Built { script, program } = self;
         let [script_digest, program_digest] = [integrity(&out.join(script))?, integrity(&out.join(program))?];
@@ -136,7 +138,7 @@ impl Built {
         ))
     }
 
-    /// Returns the script that starts the page, as written by Trunk.
+    /// Returns the script that starts the page. The script is identical to Trunk's script.
     fn start_script(&self) -> String {
         let Built { script, program } = self;
         format!(
@@ -148,7 +150,7 @@ impl Built {
     }
 }
 
-/// Copies a style sheet and returns its link.
+/// Copies a style sheet and returns the element that links to it.
 fn style_sheet(file: &Path, out: &Path) -> Result<String> {
     let text = cache::read(file)?;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -186,7 +188,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     std::fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))
 }
 
-/// Returns the digest of a file's bytes for the attribute `integrity`.
+/// Returns the digest of a file's bytes in the form that the attribute `integrity` requires.
 pub(super) fn digest(bytes: &[u8]) -> String {
     format!("sha384-{}", STANDARD.encode(Sha384::digest(bytes)))
 }

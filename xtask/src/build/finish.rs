@@ -5,7 +5,6 @@ use super::{Variant, names, order};
 use crate::{Result, cache, sources};
 use std::path::Path;
 
-/// Turns the bundle into the published page.
 pub(super) fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
     let index = dist.join("index.html");
     let mut page = cache::read(&index)?;
@@ -21,7 +20,7 @@ pub(super) fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
 }
 
 /// Shortens the names that each program shares with its script, and reorders the program's functions so that they
-/// compress well. Returns the page's text with the new digests of its files.
+/// compress well. Returns the page's text with the new digests of the programs and scripts.
 fn pack(dist: &Path, mut page: String) -> Result<String> {
     for file in sources::with_extension(dist, "wasm")? {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
@@ -39,7 +38,8 @@ fn pack(dist: &Path, mut page: String) -> Result<String> {
     Ok(page)
 }
 
-/// Moves every inline script of a page into a file. Returns the page's new text, and the (name, text) of each file.
+/// Moves every inline script of a page into a file. Returns the new text of the page, and the name and the text of each
+/// file.
 fn externalise(page: &str) -> Result<(String, Vec<(String, String)>)> {
     let mut out = String::with_capacity(page.len());
     let mut scripts = Vec::new();

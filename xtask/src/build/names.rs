@@ -1,7 +1,8 @@
 //! Shortens the names that a program and its script share.
 //!
-//! wasm-bindgen names imports `__wbg_NAME_HASH` and closures `wasm_bindgen__convert__..._HASH`, in both the program and its
-//! script. The hashes occur hundreds of times and do not compress. No other code uses these names.
+//! In the program and in its script, wasm-bindgen names imports `__wbg_NAME_HASH` and closures
+//! `wasm_bindgen__convert__..._HASH`. The hashes occur hundreds of times and do not compress. Only the program and its
+//! script use these names.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -9,8 +10,9 @@ use wasm_encoder::reencode::{self, Error, Reencode};
 use wasm_encoder::{ExportSection, ImportSection, Module};
 use wasmparser::{CustomSectionReader, Export, Import, ImportSectionReader, Parser, Payload};
 
-/// Returns the program and its script with short names for all imports that the script defines as `NAME: ` and for all
-/// closures that it calls. Removes custom sections, which only record the tools that built the program.
+/// Returns the program and its script with short names. The short names replace the names of all imports that the
+/// script defines as `NAME: `, and of all closures that the script calls. Also removes custom sections, which only
+/// record the tools that built the program.
 pub(super) fn shorten(program: &[u8], script: &str) -> crate::Result<(Vec<u8>, String)> {
     let mut script = script.to_owned();
     let mut renamed = HashMap::new();
@@ -47,7 +49,7 @@ pub(super) fn shorten(program: &[u8], script: &str) -> crate::Result<(Vec<u8>, S
     Ok((out.finish(), script))
 }
 
-/// Rewrites a module with other names for its imports and exports.
+/// Rewrites a module, and replaces the names of its imports and exports.
 struct Rename(HashMap<String, String>);
 
 impl Reencode for Rename {

@@ -1,16 +1,16 @@
 //! Orders the functions of a WebAssembly module so that gzip compresses them best.
 //!
-//! gzip finds repetitions within 32 kB. Generic code has many nearly identical instances. An instance near a similar
-//! one takes only a few bytes, whereas an instance far from similar ones takes all of its bytes. Therefore, the
-//! functions are arranged in a chain:
+//! gzip finds repetitions within 32 kB. Generic code has many nearly identical instances. An instance that is close to
+//! a similar instance takes only a few bytes. An instance that is far from all similar instances takes its full size.
+//! The functions are therefore arranged in a chain:
 //!
 //! ```text
 //! placed       … f17 f3 f90 | next: of the remaining functions, the one with the largest
 //!                └ reach ─┘         fraction of its pieces in the functions within reach
 //! ```
 //!
-//! A piece is a sequence of [`PIECE_BYTES`] bytes of a function's code. Only the order changes: the module keeps the same
-//! functions, and each call still calls the same function.
+//! A piece is a sequence of [`PIECE_BYTES`] bytes of a function's code. Only the order of the functions changes. The
+//! module keeps all its functions, and each call still calls the same function.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -18,15 +18,16 @@ use wasm_encoder::reencode::{self, Error, Reencode};
 use wasm_encoder::{CodeSection, FunctionSection, Module};
 use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, TypeRef};
 
-/// Length of a piece in bytes: about the shortest repetition that gzip encodes as a reference.
+/// Length of a piece in bytes. The shortest repetition that gzip encodes as a reference is about as long as a piece.
 const PIECE_BYTES: usize = 6;
-/// Distance up to which a function is within reach. The distance is less than gzip's window, because the next function
-/// takes up part of the window.
+/// Distance up to which a function is within reach. The distance is smaller than gzip's window, because the function
+/// that is placed next also takes up part of the window.
 const REACH_BYTES: usize = 20_000;
-/// A piece that occurs in more functions than this is ignored, because it does not distinguish them.
+/// Maximum number of functions that contain a piece. A piece in more functions is ignored, because it does not show
+/// that functions are similar.
 const MAX_HOLDERS: usize = 100;
-/// Number that is added to every function's count of its own pieces, so that long functions come before short functions
-/// that match by chance.
+/// Number that is added to the number of pieces of each function. As a result, long functions come before short
+/// functions that match by chance.
 const EXTRA_PIECES: usize = 100;
 
 /// Returns the module with its functions reordered.
@@ -58,9 +59,9 @@ pub(super) fn order(module: &[u8]) -> crate::Result<Vec<u8>> {
     Ok(ordered)
 }
 
-/// Rewrites a module with other function indices.
+/// Rewrites a module, and replaces the indices of its functions.
 struct Renumber {
-    /// Number of imported functions. They come first and keep their indices.
+    /// Number of imported functions. Imported functions come first and keep their indices.
     imported: u32,
     /// Old indices of the module's own functions, in the new order.
     order: Vec<usize>,
@@ -97,15 +98,15 @@ impl Reencode for Renumber {
     }
 }
 
-/// The functions placed so far, and the overlap between the remaining functions and the last functions placed.
+/// Chooses the order of functions. The state describes how much the remaining functions overlap with the functions that
+/// were placed last.
 struct Chain {
     /// Distinct pieces of each function.
     pieces: Vec<Vec<usize>>,
-    /// Functions that contain each piece.
     holders: Vec<Vec<usize>>,
     /// Number of functions within reach that contain each piece.
     near: Vec<u32>,
-    /// Number of each function's pieces that are within reach.
+    /// For each function, the number of its pieces that are within reach.
     score: Vec<u32>,
 }
 
@@ -158,7 +159,8 @@ impl Chain {
         Chain { pieces, holders, near, score }
     }
 
-    /// Returns the remaining function to place next. If two match equally well, returns the first.
+    /// Returns the position in `left` of the function to place next. If several functions match equally well, returns
+    /// the first of them.
     fn next(&self, left: &[usize]) -> Option<usize> {
         let share = |at: usize| {
             let function = left[at];
@@ -196,7 +198,7 @@ mod tests {
         ImportSection, RefType, TableSection, TableType, TypeSection, ValType,
     };
 
-    /// Returns a function that calls the imported function and `callee`, and that returns a number.
+    /// Returns a function that calls the imported function and `callee`, and then returns `number`.
     fn body(callee: u32, number: i32, long: bool) -> Function {
         let mut function = Function::new([]);
         let mut code = function.instructions();
@@ -209,7 +211,7 @@ mod tests {
     }
 
     /// Returns a module of alternating long and short functions. Each function calls the next, and the last calls the
-    /// import.
+    /// imported function.
     fn module() -> Vec<u8> {
         let mut module = Module::new();
         let mut types = TypeSection::new();
@@ -241,8 +243,9 @@ mod tests {
         module.finish()
     }
 
-    /// Returns the numbers that the functions return, in three lists: in the order of the table, in the order of the
-    /// exports, and for each function together with its callees.
+    /// Returns three lists. The first two lists contain the numbers that the functions return, in the order of the
+    /// table and in the order of the exports. The third list contains the number of each function together with its
+    /// callee's number.
     fn numbers(module: &[u8]) -> (Vec<i32>, Vec<i32>, Vec<(i32, i32)>) {
         let (mut table, mut exported, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
         for part in Parser::new(0).parse_all(module) {

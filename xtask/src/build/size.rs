@@ -5,17 +5,18 @@ use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::path::Path;
 
-/// Limit of the page's main program, compressed.
+/// Maximum size of the page's main program when it is compressed.
 const LIMIT_BYTES: usize = 490_000;
-/// Limit of the reader, which supports every format and out-of-memory logs.
+/// Maximum size of the reader, which supports every file format and out-of-memory logs.
 const READER_LIMIT_BYTES: usize = 500_000;
-/// Limit of the analyst, which contains all metrics, rules, tables, pages and comparisons. The page fetches the analyst
-/// after it has become usable, while the user looks for a file, so the size delays no user.
+/// Maximum size of the analyst, which contains all metrics, rules, tables, pages and comparisons. The user does not
+/// have to wait for the analyst, because the page fetches the analyst while the user looks for a file.
 const ANALYST_LIMIT_BYTES: usize = 1_785_000;
-/// Limit of the graph worker. The page fetches it last, and compiles it only when the user opens a graph.
+/// Maximum size of the graph worker. The page fetches this worker last, and compiles it only when the user opens a
+/// graph.
 const GRAPH_LIMIT_BYTES: usize = 320_000;
-/// Limit of all other files that the browser fetches after the page: the programs of the other workers, the examples, the
-/// schema, and the files that only the service worker fetches.
+/// Maximum total size of the files that the browser fetches after the page, without the graph worker: the programs of
+/// the other workers, the examples, the schema, and the files that only the service worker fetches.
 const FETCHED_LATER_LIMIT_BYTES: usize = 2_450_000;
 
 /// A file of the page.
@@ -41,7 +42,6 @@ impl Size {
     }
 }
 
-/// Prints the sizes of the page's programs.
 pub(crate) fn print(dist: &Path) -> Result {
     print_of(&sizes(dist)?, &cache::read(&dist.join("index.html"))?);
     Ok(())
@@ -78,8 +78,8 @@ fn check_of(sizes: &[Size], page: &str) -> Result {
     }
 }
 
-/// Sums the compressed sizes of the files that index.html does not name, without the graph worker. The page or its service
-/// worker fetches them.
+/// Sums the compressed sizes of the files that index.html does not name, without the graph worker. The page or its
+/// service worker fetches these files later.
 fn fetched_later_bytes(sizes: &[Size], page: &str) -> usize {
     let is_named = |name: &str| page.contains(&format!("\"{name}\"")) || page.contains(&format!("\"./{name}\""));
     let later = sizes

@@ -1,4 +1,5 @@
-//! Progress of a build: prints one line when a step starts, with its usual duration, and one line when the build ends.
+//! Prints the progress of a build. One line announces each step with its usual duration, and one line follows when the
+//! build ends.
 
 use std::time::Instant;
 

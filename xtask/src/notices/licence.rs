@@ -28,8 +28,8 @@ pub(super) const ALLOWED: [Licence; 8] = [
 const MIT: &str = include_str!("mit.txt");
 
 impl Licence {
-    /// Returns the licences that apply to a package: for each `OR`, the first allowed licence, and for `AND`, all
-    /// licences.
+    /// Returns the licences that apply to a package. Of licences that are joined by `OR`, only the first allowed
+    /// licence applies. Of licences that are joined by `AND`, all apply.
     pub(super) fn of_expression(expression: &str) -> Result<Vec<Licence>> {
         let alternatives = |part: &str| {
             let names: Vec<&str> = part.split(" OR ").flat_map(|name| name.split('/')).map(str::trim).collect();
@@ -40,8 +40,8 @@ impl Licence {
         chosen.collect::<Option<Vec<_>>>().ok_or_else(|| format!("its licence ({expression}) is not allowed."))
     }
 
-    /// Returns the package's text for this licence. All packages share the text of Apache-2.0, which names no copyright
-    /// holder.
+    /// Returns the package's text for this licence. All packages share one text of Apache-2.0, because that text names
+    /// no copyright holder.
     pub(super) fn text_in(self, folder: &Path, apache: &str) -> Result<String> {
         if self.name == "Apache-2.0" {
             // The licence requires passing on a NOTICE file, if there is one.
@@ -66,7 +66,7 @@ impl Licence {
     }
 }
 
-/// Removes invisible differences between texts.
+/// Removes differences between texts that are invisible to readers, such as spaces at line ends.
 fn tidy(text: &str) -> String {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().map(str::trim_end).collect();
     lines.join("\n").trim().to_owned()
@@ -77,7 +77,7 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Returns the authors of a package, from its manifest.
+/// Returns the authors that the manifest of a package names.
 fn holders(folder: &Path) -> Result<String> {
     let manifest = cache::read(&folder.join("Cargo.toml"))?;
     let list = manifest.split("\nauthors = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
@@ -103,8 +103,8 @@ mod tests {
         assert!(Licence::of_expression("GPL-3.0").is_err() && Licence::of_expression("MIT AND GPL-3.0").is_err());
     }
 
-    /// deny.toml and this module must allow the same licences. deny.toml applies to all dependencies, and this module to
-    /// the published packages.
+    /// deny.toml and this module must allow the same licences. deny.toml applies to all dependencies, and this module
+    /// applies to the packages in published programs.
     #[test]
     fn the_lists_of_allowed_licences_agree() {
         let deny = cache::read(&cache::repository().join("deny.toml")).unwrap();

@@ -4,7 +4,7 @@ use crate::Result;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A package in one version.
+/// A package and its version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Package {
     pub name: String,
@@ -12,7 +12,7 @@ pub(super) struct Package {
 }
 
 impl Package {
-    /// Finds the folder of the package's sources in `sources`.
+    /// Finds the folder with the package's sources, which is inside one of the folders in `sources`.
     pub(super) fn folder(&self, sources: &[PathBuf]) -> Result<PathBuf> {
         let name = format!("{}-{}", self.name, self.version);
         let found = sources.iter().map(|folder| folder.join(&name)).find(|folder| folder.is_dir());

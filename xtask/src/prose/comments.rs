@@ -1,4 +1,4 @@
-//! The comments of Rust files.
+//! Extracts the comments of Rust files.
 
 use super::{Passage, without_code};
 
@@ -41,8 +41,8 @@ fn split_marker(comment: &str) -> (&str, &str) {
     comment.split_at(marker.len())
 }
 
-/// Finds the line comments of a Rust file: the number of the line from 1, the position of the slashes, and true if no code
-/// precedes them in their line.
+/// Finds the line comments of a Rust file. For each comment, returns the line number from 1, the position of the
+/// slashes, and true if no code is before the comment on its line.
 fn line_comments(text: &str) -> Vec<(usize, usize, bool)> {
     let bytes = text.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
@@ -94,7 +94,7 @@ fn end_of_block(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns the end of a raw string, or the end of the letter if it does not begin a string.
+/// Returns the end of a raw string. If the letter at `start` does not begin a string, returns the end of the letter.
 fn end_of_raw_string(text: &str, start: usize) -> usize {
     let after = &text[start + 1..];
     let hashes = after.len() - after.trim_start_matches('#').len();
@@ -116,7 +116,8 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Returns the end of a character in single quotation marks, or the end of the mark if it begins a lifetime.
+/// Returns the end of a character in single quotation marks. If the mark at `start` begins a lifetime, returns the end
+/// of the mark.
 fn end_of_character(text: &str, start: usize) -> usize {
     let after = &text[start + 1..];
     let length = match after.chars().next() {

@@ -1,8 +1,9 @@
-//! The prose of Markdown files.
+//! Extracts the prose of Markdown files.
 
 use super::{Passage, without_code};
 
-/// Returns a changelog up to its second version. Older sections are history and stay unchanged.
+/// Returns the part of a changelog that precedes the section of the second version. Older sections are history, and
+/// must not change.
 pub(super) fn newest_section(text: &str) -> &str {
     let second = text.match_indices("\n## ").nth(1).map(|(at, _)| at);
     second.and_then(|end| text.get(..end)).unwrap_or(text)

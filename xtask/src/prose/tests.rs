@@ -1,6 +1,6 @@
 use super::*;
 
-/// Returns the lines and phrases that are found in a file with this name.
+/// Returns the line and phrase of each hit in a file with this name and text.
 fn found(name: &str, text: &str) -> Vec<(usize, &'static str)> {
     hits(name, text).into_iter().map(|hit| (hit.line, hit.phrase)).collect()
 }

@@ -1,4 +1,4 @@
-//! The checks, cheapest first.
+//! The checks. The cheapest check comes first.
 
 use super::real;
 use crate::build::{self, Variant, size};
@@ -14,18 +14,18 @@ pub(super) struct Check {
     pub run: fn(&mut Run) -> Result,
 }
 
-/// Input of a check, and its reports.
+/// Input and results of all checks in one run.
 pub(super) struct Run {
     pub real: real::Profiles,
     /// Tests that were skipped because the real profiles are missing.
     pub skipped: Vec<String>,
-    /// Browsers that are not installed and cannot be installed, each with the reason.
+    /// Browsers that are missing and cannot be installed, each with the reason.
     pub absent: Vec<String>,
     /// Lines of the summary of the second process.
     pub others: Vec<String>,
 }
 
-/// Checks that run only if they are named, because they need large downloads.
+/// Checks that run only if the user names them, because they need large downloads.
 pub(super) const ON_REQUEST: &[Check] =
     &[Check { name: "engines", what: "lakes written by Ray and Spark", run: |_| python::engines() }];
 
@@ -51,13 +51,14 @@ pub(super) const ALL: &[Check] = &[
     Check { name: "browsers", what: "the main ways through the built page in Firefox and WebKit", run: other_browsers },
 ];
 
-/// Packages and features of the native tests.
+/// Arguments that select the packages and features of the native tests.
 const ALL_BUT_PAGE: &[&str] = &["--workspace", "--exclude", "www", "--features", VIEW];
 
-/// The complete command line. The page is not embedded, because tests pass it as a folder.
+/// Features of the complete command-line tool. The page is not embedded in the tool, because tests pass the page as a
+/// folder.
 const VIEW: &str = "crossprof/view,crossprof/mcp";
 
-/// Returns a command for this checkout with the cargo that belongs to the toolchain of this program.
+/// Returns a cargo command for this checkout. The cargo belongs to the same toolchain as the running program.
 fn cargo(words: &[&str]) -> Command {
     let mut command = Command::new(toolchain::own_cargo());
     command.args(words).current_dir(cache::repository());
@@ -85,7 +86,7 @@ fn clippy(_: &mut Run) -> Result {
     process::run(&mut cargo(&words))
 }
 
-/// Lints the code that runs in the browser: the library without its command line, and the page.
+/// Lints the code that runs in the browser, which is the page and the library without its command line.
 fn clippy_wasm(_: &mut Run) -> Result {
     let toolchain = toolchain::find()?;
     if toolchain.has_clippy() {
@@ -116,8 +117,8 @@ fn on_page(mut cargo: Command, command: &str) -> Command {
     cargo
 }
 
-/// Builds the native tests if needed, and returns the folder of their programs. Other checks use these programs, so that
-/// nothing is built twice.
+/// Builds the native tests if needed, and returns the folder of their programs. Other checks use the same programs, so
+/// that nothing is built twice.
 fn tested_programs() -> Result<PathBuf> {
     process::run(cargo(&["test", "--locked", "--no-run"]).args(ALL_BUT_PAGE))?;
     Ok(cache::target().join("debug"))
@@ -155,7 +156,7 @@ fn native(run: &mut Run) -> Result {
     outcome
 }
 
-/// Checks the packages and features of the native tests, so that nothing is built twice.
+/// Uses the same packages and features as the native tests, so that nothing is built twice.
 fn doc(_: &mut Run) -> Result {
     process::run(cargo(&["test", "--locked", "--doc"]).args(ALL_BUT_PAGE))?;
     let mut links = cargo(&["doc", "--locked", "--no-deps", "--document-private-items"]);
@@ -190,7 +191,7 @@ fn end_to_end(_: &mut Run) -> Result {
     process::run(&mut run)
 }
 
-/// Skips a browser that cannot be installed (no permission, no network, or another system), and reports it at the end.
+/// Skips each browser that cannot be installed, for example without network access, and reports the browser at the end.
 fn other_browsers(run: &mut Run) -> Result {
     let tool = tested_programs()?.join("crossprof");
     let firefox = browser::firefox().map(|firefox| vec![("FIREFOX", firefox)]);

@@ -1,18 +1,18 @@
 //! Tests that need real profiles. Such tests are marked `#[ignore]` and fail without the profiles. The tests run if the
-//! profiles are available. Otherwise they are skipped, and the summary lists them.
+//! profiles are available. Otherwise the tests are skipped, and the summary lists the skipped tests.
 
 use crate::cache;
 use std::path::PathBuf;
 
-/// Location of the real profiles, and true if their tests run.
+/// Location of the real profiles, and whether the tests that need real profiles run.
 pub(super) struct Profiles {
     folder: PathBuf,
     run: bool,
 }
 
 impl Profiles {
-    /// Looks in `$CROSSPROF_TRACES`, or else next to the checkout, like the tests themselves. If the profiles are required
-    /// but missing, the tests still run, and fail.
+    /// Looks in `$CROSSPROF_TRACES`, or next to the checkout if that variable is not set. The tests look in the same
+    /// places. If the profiles are required but missing, the tests still run, so that they fail.
     pub(super) fn find(required: bool) -> Profiles {
         let named = std::env::var_os("CROSSPROF_TRACES").map(PathBuf::from);
         Profiles::at(named.unwrap_or_else(|| cache::repository().join("../shared/traces")), required)
@@ -28,7 +28,7 @@ impl Profiles {
         self.run
     }
 
-    /// Returns the closing lines about skipped tests. Empty if no test was skipped.
+    /// Returns the lines about skipped tests at the end of the summary. Returns an empty text if no test was skipped.
     pub(super) fn notice(&self, skipped: &[String]) -> String {
         if skipped.is_empty() {
             return String::new();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-/// Checks that run in the second process, one after the other.
+/// Checks that run in the second process, in this order.
 pub(super) const CHECKS: [&str; 2] = ["build", "python"];
 
 /// The second process, while it runs.

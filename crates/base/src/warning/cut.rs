@@ -2,7 +2,7 @@
 
 use super::{Warning, WarningCode};
 
-/// Way in which a capture is incomplete, from the mildest to the worst.
+/// Way in which a capture is incomplete. The mildest is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
     /// Cut in time: all events up to a certain time are present.

@@ -8,7 +8,7 @@ use super::limit;
 use compare::{Options, Subject as Side, compare};
 use report::{Step, UnifiedProfile};
 
-/// Returns a run with steps of these lengths, all counted.
+/// Returns a run with steps of these lengths. All steps are counted.
 fn steps(lengths_us: &[f64]) -> Value {
     let step = |(index, &duration_us): (usize, &f64)| Step {
         index: index as u64,
@@ -23,13 +23,13 @@ fn steps(lengths_us: &[f64]) -> Value {
     json!(profile)
 }
 
-/// Returns a run with twelve steps, whose lengths alternate between this length and a tenth of a percent more.
+/// Returns a run with twelve steps. Every second step takes `us`, and the others take a tenth of a percent longer.
 fn steady(us: f64) -> Value {
     let lengths: Vec<f64> = (0..12).map(|at| us * (1.0 + 0.001 * f64::from(at % 2))).collect();
     steps(&lengths)
 }
 
-/// Returns a run with twelve steps of this length. One step has a stall as long as all other steps together.
+/// Returns a run with twelve steps of this length. One step has a stall that lasts as long as all other steps together.
 fn stalled(us: f64) -> Value {
     let mut lengths = vec![us; 12];
     lengths[7] = 12.0 * us;

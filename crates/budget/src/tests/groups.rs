@@ -1,4 +1,4 @@
-//! Baselines of several runs, and findings that are new compared with a baseline.
+//! Baselines of several runs, and findings that a baseline lacks.
 
 use serde_json::{Value, json};
 

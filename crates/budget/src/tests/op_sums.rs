@@ -22,7 +22,7 @@ fn op(
     op
 }
 
-/// Returns a run with two attention layers, and one gradient reduction. 40 us are in three unlisted ops.
+/// Returns a run with two attention layers and one gradient reduction. Three unlisted ops take 40 us.
 fn run() -> Value {
     json!({"step_ops": {
         "device_steps": 8, "op_time_us": 1040.0, "num_ops": 8,

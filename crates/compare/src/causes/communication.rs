@@ -5,8 +5,8 @@ use super::{CauseList, Evidence};
 use crate::{Cause, CauseKind, CollectiveChange, PartChange, Subject, signed};
 use base::format;
 
-/// Adds causes for the kinds of collectives. Splits the change of exposed communication in
-/// proportion to the exposed time of each kind in the whole captures.
+/// Adds causes for the kinds of collectives. Splits the change of exposed communication among the kinds, in proportion
+/// to each kind's exposed time in the whole captures.
 pub(super) fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut CauseList<'a>) {
     let (ours, theirs) = (evidence.change.run as usize, evidence.baseline_run);
     let exposed = |it: &CollectiveChange, run: usize| it.exposed_time_us.get(run).copied().unwrap_or(0.0);
@@ -40,8 +40,8 @@ pub(super) fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut 
     }
 }
 
-/// Returns a cause for a device whose own work grew more than the work of the other devices. The other devices wait for this
-/// device, so its lag delays the whole step.
+/// Returns a cause for a device whose own work grew more than the work of the other devices. The other devices wait for
+/// the slow device, so its lag delays the whole step.
 pub(super) fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: f64) -> Option<Cause> {
     let (name, ours) = behind(subject)?;
     let theirs = behind(baseline).map_or(0.0, |(_, behind)| behind);
@@ -52,7 +52,8 @@ pub(super) fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: 
     let matters = delta * total > 0.0 && delta.abs() >= 0.3 * total.abs();
     matters.then(|| {
         let text = format!(
-            "In {slow}, {name} works {} longer per step than the mean of the other devices, which wait for it ({} more than in the other run).",
+            "In {slow}, {name} works {} longer per step than the mean of the other devices ({} more than in the other \
+                run), and the other devices wait for it.",
             format::time_us(ours.max(theirs)),
             format::time_us(delta.abs())
         );

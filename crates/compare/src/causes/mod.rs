@@ -1,10 +1,10 @@
 //! Finds the causes of the difference between two step times, and sorts the causes by size.
 //!
-//! Candidates are ops and their name scopes (by self time, or by exposed time for communication),
-//! kinds of collectives, classes of ops that are too small to list individually, and stragglers.
-//! Each part of the step (idle time by cause, copies) then gets an entry for its unexplained
-//! remainder, so that the causes add up to the difference. Across platforms, parts come first and
-//! then scopes, because the ops of two platforms do not correspond to each other.
+//! Candidates are ops and their name scopes (by self time, or by exposed time for communication), kinds of collectives,
+//! classes of ops that are too small to list individually, and stragglers. Each part of the step (idle time by cause,
+//! copies) then gets an entry for its unexplained remainder, so that the causes add up to the difference. If the runs
+//! are from two platforms, the parts of the step come first and the scopes second, because the ops of two platforms do
+//! not correspond to each other.
 
 mod communication;
 mod scope_tree;
@@ -26,16 +26,15 @@ pub use text::{per_step, signed};
 /// Maximum number of ops, scopes and classes that are reported for one run, in addition to the parts of the step.
 const MOST: usize = 10;
 
-/// Minimum difference that is a cause, as a share of the step. A smaller difference is still a cause if it exceeds
-/// [`LEAST_REST`].
+/// A difference is a cause if it exceeds this share of the step, or the share [`LEAST_REST`] of the whole difference.
 const LEAST_SHARE: f64 = 0.002;
 
-/// Minimum unexplained remainder of a part that is listed, as a share of the difference.
+/// The unexplained remainder of a part is listed if it exceeds this share of the whole difference.
 const LEAST_REST: f64 = 0.05;
 
-/// Data that is searched for the causes of one run's difference.
+/// Data in which [`causes`] finds the causes of one run's difference from the baseline.
 pub(crate) struct Evidence<'a> {
-    /// Step time of the run, compared with the baseline's.
+    /// Step time of the run, compared with the baseline's step time.
     pub change: &'a StepTimeChange,
     /// Smallest relative difference that is treated as a change.
     pub threshold: f64,
@@ -74,8 +73,7 @@ impl<'a> CauseList<'a> {
         self.causes.push((part, Cause { run: self.run, ..cause }));
     }
 
-    /// Returns the total of the causes found for a part, in microseconds. Returns `None` if there are
-    /// none.
+    /// Returns the total of the causes found for a part, in microseconds. Returns `None` if no cause was found.
     fn explained(&self, part: &str) -> Option<f64> {
         self.causes.iter().filter(|(of, _)| *of == part).map(|(_, cause)| cause.delta_us_per_step).reduce(|a, b| a + b)
     }
@@ -94,7 +92,8 @@ impl<'a> CauseList<'a> {
     }
 }
 
-/// Sorts causes by size, largest first. Causes with the opposite sign come last, because they explain none of the difference.
+/// Sorts causes by size, largest first. Causes with the opposite sign of the difference come last, because they explain
+/// none of it.
 fn by_size(a: &Cause, b: &Cause, total: f64) -> std::cmp::Ordering {
     let against = |cause: &Cause| cause.delta_us_per_step * total < 0.0;
     let size = |cause: &Cause| cause.delta_us_per_step.abs();
@@ -143,12 +142,12 @@ pub(crate) fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     (causes, explained.filter(|percent| percent.is_finite()))
 }
 
-/// Checks of the compiler. If such a check differs, different ops do the same work. Different types or shapes mean
-/// different work. A difference between different work has no causes.
+/// Fairness checks of the compiler and its flags. If the runs differ in one of these checks, they may do the same work
+/// with different ops.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
-/// Returns a cause for each compiler setting that differs. The cost of these causes is unknown, so they come after the causes
-/// with a time.
+/// Returns a cause for each compiler setting that differs. The cost of these causes is unknown, so they come after the
+/// causes whose time is known.
 pub(crate) fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Vec<Cause> {
     let differs =
         |it: &&FairnessCheck| it.status == FairnessStatus::Differs && OF_COMPILATION.contains(&it.check.as_str());
@@ -162,8 +161,8 @@ pub(crate) fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize
     fairness.iter().filter(differs).filter_map(cause).collect()
 }
 
-/// Adds causes from ops. If all ops change alike, they are one cause. If not, communication is listed by op and computation by
-/// scope.
+/// Adds one cause if all ops change alike, and otherwise a cause for each op of communication and for each scope of
+/// computation.
 fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let Evidence { subject, baseline, ops, threshold, .. } = *evidence;
     let names = (subject.name.as_str(), baseline.name.as_str());
@@ -217,7 +216,7 @@ fn of_op(kind: CauseKind, op: &Change, delta: f64, ops: &[Change], names: (&str,
     }
 }
 
-/// Adds the changes of step parts that the listed causes do not explain, in whole or in part. The [`DATA_PARTS`] form
+/// Adds a cause for each part of the step whose change the listed causes do not fully explain. The [`DATA_PARTS`] form
 /// one entry, because data movement ops do not record which of these parts they belong to.
 fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) {
     let moves: Vec<&PartChange> =
@@ -284,7 +283,7 @@ fn scope_of_layers(op: &Change) -> Option<String> {
     text::scope(op).map(|scope| framework_path::layered(&scope))
 }
 
-/// Minimum share of ops with a scope in the op time for scopes to be used.
+/// Scopes are compared only if the ops with a scope take at least this share of the op time.
 const MOST_IN_SCOPES: f64 = 0.5;
 
 /// Returns true if both sides record scopes for most of their op time and have at least one scope
@@ -305,14 +304,14 @@ fn have_common_scopes(ops: &[Change]) -> bool {
     matches!([0, 1].map(scopes_of), [Some(ours), Some(theirs)] if !ours.is_disjoint(&theirs))
 }
 
-/// Class of ops whose time belongs to separate parts of the step.
+/// Class of the ops that move data. The time of these ops belongs to [`DATA_PARTS`].
 const DATA_MOVEMENT: &str = "data_movement";
 
 /// Parts of the step that contain ops of [`DATA_MOVEMENT`].
 const DATA_PARTS: [&str; 5] = ["h2d", "d2h", "p2p", "d2d", DATA_MOVEMENT];
 
-/// Adds causes for ops that are too small to list individually: for each class, its change minus the change of its listed ops.
-/// Communication and data movement have separate parts.
+/// Adds a cause for each class of ops that are too small to list individually: the change of the class minus the change
+/// of its listed ops. Skips communication and data movement, which have their own parts of the step.
 fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     let sides = [steps::ops(&evidence.subject.profile), steps::ops(&evidence.baseline.profile)];
     for class in evidence.classes.iter().filter(|it| it.name != "communication" && it.name != DATA_MOVEMENT) {

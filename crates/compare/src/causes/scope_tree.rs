@@ -17,16 +17,16 @@
 use crate::Change;
 use base::{framework_path, sort};
 
-/// Minimum number of ops that are listed as a scope. Fewer ops are listed individually.
+/// Minimum number of ops that are listed together as one scope. If there are fewer, each op is a separate entry.
 const LEAST_TOGETHER: usize = 4;
 
-/// Maximum number of members of a scope that are listed individually, if these members make up [`MOST_OF_IT`].
+/// If at most this many members of a scope make up [`MOST_OF_IT`], each member is a separate entry.
 const FEW: usize = 3;
 
-/// Share of a difference that is treated as most of it.
+/// Members that make up this share of a scope's difference are treated as most of it.
 const MOST_OF_IT: f64 = 0.8;
 
-/// Maximum share of changes in the opposite direction for which a scope is still one entry.
+/// A scope is one entry only if at most this share of its changes goes in the opposite direction.
 const MOST_AGAINST: f64 = 0.2;
 
 /// Entry in the list of causes.
@@ -34,7 +34,7 @@ const MOST_AGAINST: f64 = 0.2;
 pub(super) enum Entry {
     /// One op, by its index in the list of changes.
     Op(usize),
-    /// All ops of a scope that changed, largest first.
+    /// All ops of one scope whose time changed, largest change first.
     Scope {
         /// Path of the scope, with all layers merged into one.
         path: String,

@@ -48,9 +48,9 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
     }
 }
 
-/// For a new op, names the fusion that gave up its work; for an op that is gone, the fusion that took over its work.
-/// Such a fusion is in the same scope, changed in the opposite direction and was compiled differently. Returns an empty
-/// string if there is no such fusion.
+/// Names the fusion that gave up the work of a new op, or the fusion that took over the work of an op that is gone. The
+/// fusion must be in the op's scope, change in the opposite direction and be compiled differently in the two runs.
+/// Returns an empty string if there is no such fusion.
 fn took_over(op: &Change, all: &[Change]) -> String {
     let Some(scope) = scope(op) else { return String::new() };
     let delta = op.delta_us_per_step;
@@ -85,8 +85,8 @@ pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) 
     )
 }
 
-/// Returns the name of an op within a scope that the sentence already names, with a count if it
-/// stands for several ops.
+/// Returns the name of an op for a sentence that already names its scope, with a count if the name stands for several
+/// ops.
 fn named(op: &Change) -> String {
     let within = Change { framework_op: None, family: String::new(), ..op.clone() };
     format::shorten(&within.title(), 40)
@@ -110,8 +110,8 @@ pub(super) fn of_part(part: &PartChange, evidence: &Evidence<'_>) -> String {
 }
 
 /// Describes the host range whose share of the idle time changes most. Returns an empty string if the range explains
-/// little of the part's change. The time of the range is not a share of the part, because it covers all counted steps
-/// and all causes of idle time.
+/// little of the part's change. The time of the range is not a share of the part, because the range covers all counted
+/// steps and all causes of idle time.
 fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let ranges = |of: &Subject| -> Vec<(String, f64)> {
         let meanwhile = of.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
@@ -138,7 +138,7 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     })
 }
 
-/// Minimum change of a host range that explains a part of the step, as a share of the part's change.
+/// A host range explains a part of the step if the change of the range is at least this share of the part's change.
 const LEAST_OF_HOST: f64 = 0.3;
 
 /// Describes the change of a part that no other cause explains.
@@ -155,7 +155,7 @@ pub(super) fn of_uniform(alike: &UniformChange) -> String {
     let word = if alike.longer > 0.0 { "longer" } else { "less" };
     format!(
         "All ops take {} {word} ({} ops with {} of the op time), because clocks, power or the device differ, not the \
-            program. {} per step.",
+            program. The step changes by {}.",
         format::percent(100.0 * alike.longer.abs()),
         format::count(alike.ops.len() as u64),
         format::percent(100.0 * alike.time_share),

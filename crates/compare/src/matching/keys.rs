@@ -23,7 +23,7 @@ impl Witnesses {
     }
 }
 
-/// Returns the key of an op in one pass, or `None` if the pass does not apply to it.
+/// Returns the key of an op in one pass, or `None` if the pass does not apply to the op.
 pub(super) type MatchKey = fn(&Item<'_>, Witnesses) -> Option<String>;
 
 /// Passes on one platform.
@@ -63,8 +63,8 @@ pub(super) const ACROSS: [(MatchedBy, MatchKey); 2] = [
     (MatchedBy::Class, |item, _| Some(item.family.to_owned())),
 ];
 
-/// Returns the fingerprint and the framework path of an op, if both sides have them. If the path or the expression
-/// contradicts the op's name, it is a different op.
+/// Returns the fingerprint and the framework path of an op, if both sides have them. Two ops with the same name but a
+/// different path or expression are different ops.
 fn detail(item: &Item<'_>, witnesses: Witnesses) -> String {
     let fingerprint = item.fingerprint.filter(|_| witnesses.fingerprints).unwrap_or_default();
     let path = item.framework_op.filter(|_| witnesses.paths).unwrap_or_default();
@@ -81,8 +81,8 @@ pub fn scope(path: &str) -> String {
     }
 }
 
-/// Returns the part of the step that a class belongs to. Communication and data movement have
-/// separate parts, and are never matched with computation as rewritten.
+/// Returns the part of the step that a class belongs to. Communication and data movement have their own parts, so an op
+/// of computation is never matched to them.
 fn part(family: &str) -> &str {
     if matches!(family, "communication" | "data_movement") { family } else { "compute" }
 }

@@ -1,7 +1,7 @@
 //! Matches the ops of one run to the ops of another run.
 //!
-//! `fusion.12` does not identify an op: the next build numbers its fusions differently. So ops are matched in
-//! passes. Each pass handles the ops that the previous passes left over, and the result records the pass:
+//! `fusion.12` does not identify an op: the next build numbers its fusions differently. Ops are therefore matched in
+//! several passes. Each pass handles the ops that the previous passes left over, and the result records the pass:
 //!
 //! | pass | equal | meaning |
 //! |---|---|---|
@@ -283,11 +283,11 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
     }
 }
 
-/// Minimum change that is not treated as `same`, as a share of the longer time.
+/// A change below this share of the longer time is treated as `same`.
 const SAME_SHARE: f64 = 0.01;
 
-/// Splits the difference into a change of the count (at the old mean time) and a change of the mean time. The larger of the two
-/// determines the kind of change.
+/// Splits the difference into a change of the count (at the baseline's mean time) and a change of the mean time. The
+/// larger of the two determines the kind of change.
 fn kind(time_us: [f64; 2], per_step: [f64; 2], slowdown: Option<f64>) -> ChangeKind {
     let [ours, theirs] = per_step;
     if theirs == 0.0 {

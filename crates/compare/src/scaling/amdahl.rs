@@ -4,7 +4,7 @@
 use super::ScalingForecast;
 use super::line::through_origin;
 
-/// Sizes of the forecast, as multiples of the most devices that were measured.
+/// Numbers of devices in the forecast, as multiples of the largest number that was measured.
 pub(super) const FORECAST_SIZES: [u64; 2] = [2, 4];
 
 /// Assumption of the forecast, as a sentence.
@@ -25,8 +25,8 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law hold
 pub(super) struct AmdahlFit {
     /// Serial share of the step, from 0 to 1.
     pub serial: f64,
-    /// 95 % confidence interval of `serial`, from Student's t with `m - 1` degrees of freedom. It is clamped to the range 0 to
-    /// 1. `None` if only one run is fitted, because that fit is exact.
+    /// 95 % confidence interval of `serial`, from Student's t with `m - 1` degrees of freedom. The interval is clamped to
+    /// the range 0 to 1. `None` if only one run is fitted, because that fit is exact.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -34,8 +34,8 @@ impl AmdahlFit {
     /// Fits the law to `(growth of the devices, speed-up)` of the runs on more devices than the
     /// reference.
     ///
-    /// A speed-up beyond the ideal gives 0. Returns `None` if there are no runs other than the reference, or if steps get
-    /// longer with more devices overall, which Amdahl's law does not allow.
+    /// A speed-up beyond the ideal gives a serial fraction of 0. Returns `None` if there are no runs other than the
+    /// reference, or if steps get longer with more devices overall, which Amdahl's law does not allow.
     pub(super) fn of(runs: &[(f64, f64)]) -> Option<AmdahlFit> {
         let points: Vec<(f64, f64)> =
             runs.iter().map(|(growth, speedup)| (1.0 - 1.0 / growth, 1.0 / speedup - 1.0 / growth)).collect();
@@ -49,8 +49,8 @@ impl AmdahlFit {
         law(self.serial, growth)
     }
 
-    /// Returns the forecast for two and four times `most` devices, relative to a reference on `devices`
-    /// devices with a step of `step_time_us`.
+    /// Returns the forecast for two and four times `most` devices. The forecast is relative to a reference on `devices`
+    /// devices whose step takes `step_time_us`.
     pub(super) fn forecast(self, devices: u64, step_time_us: f64, most: u64) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.checked_mul(*times)?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{MatchedBy, ScalingMode, ScalingSource};
 
-/// Op that takes longer than with ideal scaling in the run on the most devices of its series.
+/// Op that takes longer than ideal scaling allows, in the run with the most devices of a series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExcessOp {
     /// Index of the run on the most devices.
@@ -41,7 +41,7 @@ pub struct ScalingForecast {
     /// Name of the run's series, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
-    /// Number of devices: two or four times the most devices that were measured.
+    /// Number of devices: two or four times the largest number that was measured.
     pub devices: u64,
     /// Step time predicted from the fitted serial fraction or, for weak scaling, from the time that
     /// each doubling of the devices adds.
@@ -72,18 +72,18 @@ pub struct Scaling {
     /// scaling only). If there are several series, this is the value of the first series. Absent if more devices are
     /// slower overall.
     pub serial_fraction: Option<f64>,
-    /// 95 % confidence interval of `serial_fraction` from the residuals of the fit (Student's t). It is clamped to the range 0
-    /// to 1. Absent if fewer than two runs have more devices than the reference.
+    /// 95 % confidence interval of `serial_fraction` from the residuals of the fit (Student's t). The interval is
+    /// clamped to the range 0 to 1. Absent if fewer than two runs have more devices than the reference.
     #[serde(default)]
     pub serial_interval: Option<[f64; 2]>,
-    /// Programs or platforms that scale separately. Empty if there is only one.
+    /// Programs or platforms that scale separately. Empty if there is only one series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<ScalingSeries>,
     /// Ops that take longer on the most devices than with ideal scaling, largest excess first, at most 20 per series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excess_ops: Vec<ExcessOp>,
-    /// Forecast by the fitted law for two and four times the most devices that were measured. Empty if no law fits (mixed
-    /// scaling), or if fewer devices are faster.
+    /// Forecast by the fitted law for two and four times the largest number of devices that was measured. Empty if no
+    /// law fits (mixed scaling), or if fewer devices are faster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forecast: Vec<ScalingForecast>,
     /// Assumption of the forecast, as a sentence.
@@ -94,10 +94,11 @@ pub struct Scaling {
 /// Maximum number of ops above their ideal time that are listed per series.
 pub(crate) const MAX_EXCESS_OPS: usize = 20;
 
-/// One program on one platform.
+/// Runs of one program on one platform, on different numbers of devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingSeries {
-    /// Name of the experiment. If the experiment has no name, the name of the platform. Points refer to this name as `series`.
+    /// Name of the experiment. If the experiment has no name, this is the name of the platform. Points refer to this
+    /// name as `series`.
     pub name: String,
     /// Index of the run that the speed-ups are relative to.
     pub reference: u32,
@@ -108,7 +109,7 @@ pub struct ScalingSeries {
     pub serial_interval: Option<[f64; 2]>,
 }
 
-/// One run on some number of devices.
+/// Speed of one run, relative to the reference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingPoint {
     /// Index of the run.
@@ -134,8 +135,8 @@ pub struct ScalingPoint {
     pub idle_percent: Option<f64>,
     /// Percentage by which perfect balance would reduce the work of the busiest device.
     pub imbalance_percent: Option<f64>,
-    /// Percentage points of efficiency lost to more exposed communication than in the reference. The three `lost_to_*` add up
-    /// to `100 - efficiency_percent`. Negative if there is less communication than in the reference.
+    /// Percentage points of efficiency lost to more exposed communication than in the reference. The three `lost_to_*`
+    /// fields add up to `100 - efficiency_percent`. Negative if there is less communication than in the reference.
     pub lost_to_communication_percent: Option<f64>,
     /// Percentage points of efficiency lost to more idle time than in the reference.
     pub lost_to_idle_percent: Option<f64>,

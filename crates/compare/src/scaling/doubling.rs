@@ -24,14 +24,14 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doub
 pub(super) struct DoublingFit {
     /// Added share per doubling. 0 if steps become shorter.
     pub added: f64,
-    /// 95 % confidence interval of `added`, from Student's t with `m - 1` degrees of freedom. Its ends are clamped at 0. `None`
-    /// if only one run is fitted, because that fit is exact.
+    /// 95 % confidence interval of `added`, from Student's t with `m - 1` degrees of freedom. The ends of the interval
+    /// are clamped at 0. `None` if only one run is fitted, because that fit is exact.
     pub interval: Option<[f64; 2]>,
 }
 
 impl DoublingFit {
-    /// Fits the model to `(growth of the devices, step time over the reference's)` of the runs on more
-    /// devices than the reference. Returns `None` if there are none.
+    /// Fits the model to `(growth of the devices, step time over the reference's)` of the runs on more devices than the
+    /// reference. Returns `None` if there are no such runs.
     pub(super) fn of(runs: &[(f64, f64)]) -> Option<DoublingFit> {
         let points: Vec<(f64, f64)> = runs.iter().map(|(growth, time)| (doublings(*growth), time - 1.0)).collect();
         let (slope, margin) = through_origin(&points)?;
@@ -39,8 +39,8 @@ impl DoublingFit {
         Some(DoublingFit { added: not_below_0(slope), interval })
     }
 
-    /// Returns the forecast for two and four times the devices of `most`. The work grows with the
-    /// devices.
+    /// Returns the forecast for two and four times the devices of `most`. The forecast assumes that the work grows with
+    /// the devices.
     pub(super) fn forecast(self, reference: &ScaledRun<'_>, most: &ScaledRun<'_>) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.devices.checked_mul(*times)?;

@@ -2,8 +2,8 @@
 //!
 //! For each number of changes there is an optimal placement, which minimises the squared distances of the runs from the
 //! means of their levels. Dynamic programming over the end of the last level finds this placement exactly. Splitting
-//! the series repeatedly would not find it, because a single split cannot detect a level that rises and falls again:
-//! both sides have similar means.
+//! the series repeatedly would not find this placement, because a single split cannot detect a level that rises and
+//! falls again: both sides have similar means.
 //!
 //! ```text
 //!   us |          .  . .                     error(j, k) = least error of the first j runs with k changes
@@ -11,15 +11,16 @@
 //!      +------------------------------- run
 //! ```
 //!
-//! The search starts without changes and adds more while they are **beyond the noise**: the reduction of the error per
-//! additional change, divided by the remaining variance, is the square of Student's t (for one change, of the two samples on
-//! its sides). The variance covers all runs, about the means of their levels (degrees of freedom: runs minus levels). It is at
-//! least the variance of the runs' means that their steps imply, because runs may agree by accident. The variance is pooled
-//! rather than Welch's, because the noise of a machine does not depend on the program's level, and because a side of two runs
-//! contains little information about its own variance. The best of many placements exceeds the limit of a single test by
-//! accident too, so t must exceed [`SEARCH_FACTOR`] times the 95 % limit: with this factor, at most one in twenty series of 3
-//! to 40 runs of pure noise has a change (a test counts them). Levels must also differ by 1 %, because long series reveal
-//! differences that do not matter in practice.
+//! The search starts without changes and adds more changes while they are **beyond the noise**. The test uses Student's
+//! t, whose square is the reduction of the error per additional change, divided by the remaining variance. For one
+//! change, this `t` compares the runs before and after the change. The variance is taken over all runs, about the means
+//! of their levels (degrees of freedom: runs minus levels). The steps of a run imply an error of the run's mean. The
+//! variance is never below the mean square of these errors, because runs may agree by accident. The variance is pooled
+//! rather than Welch's, because the noise of a machine does not depend on the program's level, and because two runs
+//! alone contain little information about their variance. The best of many placements may exceed the limit of a single
+//! test by accident, so t must exceed [`SEARCH_FACTOR`] times the 95 % limit. With this factor, the search finds a
+//! change in at most one of twenty series of 3 to 40 runs of pure noise. A unit test checks this rate. Levels must also
+//! differ by at least 1 %, because long series reveal differences that do not matter in practice.
 //!
 //! A level contains at least two runs, so that a single outlier is not a level. The exceptions are the first and the
 //! last level, which may contain one run.
@@ -29,10 +30,10 @@ use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 /// Factor by which the best of all placements must exceed the 95 % limit of one test.
 const SEARCH_FACTOR: f64 = 2.5;
 
-/// Maximum number of changes that are searched.
+/// Maximum number of changes that the search finds.
 const MOST_CHANGES: usize = 12;
 
-/// Maximum number of runs that are searched, counted from the latest. The work grows with the square of this number.
+/// Maximum number of runs that are searched: the latest runs. The work grows with the square of this number.
 const MOST_RUNS: usize = 2000;
 
 /// Returns the indices of the first runs of new levels, in order.
@@ -57,7 +58,7 @@ struct Places {
     error: f64,
 }
 
-/// Returns the optimal placements of 0, 1, 2, ... changes, for as many changes as leave a degree of freedom.
+/// Returns the optimal placements of 0, 1, 2, ... changes, as long as at least one degree of freedom is left.
 fn places(sums: &RunningSums) -> Vec<Places> {
     let runs = sums.runs;
     let most = runs.saturating_sub(2).min(MOST_CHANGES);
@@ -99,8 +100,8 @@ fn back(starts: &[Vec<usize>], runs: usize) -> Vec<usize> {
     firsts
 }
 
-/// Returns true if `more` changes are better than `taken` by more than the noise, and all of the
-/// changes are large enough.
+/// Returns true if `more` changes fit the runs better than `taken` changes by more than the noise, and each of the
+/// `more` changes is large enough.
 fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: usize) -> bool {
     let (Some(fewer), Some(places)) = (places.get(taken), places.get(more)) else { return false };
     let Some(freedom) = sums.runs.checked_sub(more + 1).filter(|&freedom| freedom > 0) else { return false };
@@ -113,11 +114,11 @@ fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: us
 /// Sums of all values before each index, so that the sum over any level is one subtraction.
 struct RunningSums {
     runs: usize,
-    /// Sums of the times minus the first time, because smaller numbers lose fewer digits.
+    /// Sums of each run's time minus the first run's time, because smaller numbers lose fewer digits.
     values: Vec<f64>,
     squares: Vec<f64>,
     origin_us: f64,
-    /// Mean of the squared standard errors of the runs' means.
+    /// Mean over the runs of the squared standard error of a run's mean.
     error_of_means: f64,
 }
 
@@ -150,7 +151,7 @@ impl RunningSums {
         self.origin_us + RunningSums::between(&self.values, start, end) / end.saturating_sub(start) as f64
     }
 
-    /// Returns the sum of squared distances of the runs of a level from its mean.
+    /// Returns the sum of squared distances between the runs of a level and the level's mean.
     fn error(&self, start: usize, end: usize) -> f64 {
         if end <= start + 1 {
             return 0.0;

@@ -19,7 +19,7 @@ pub struct Drift {
     pub first_us: f64,
     /// Value of the line at the last run.
     pub last_us: f64,
-    /// Sentence with the numbers.
+    /// Sentence that describes the drift with its numbers.
     pub text: String,
 }
 
@@ -30,9 +30,9 @@ pub struct OutlierRun {
     pub run: u32,
     /// Typical step time of the run.
     pub step_time_us: f64,
-    /// Median of the mean step times of its neighbours, up to three on each side.
+    /// Median of the mean step times of the neighbouring runs, up to three on each side.
     pub neighbours_us: f64,
-    /// Sentence with the numbers.
+    /// Sentence that describes the outlier with its numbers.
     pub text: String,
 }
 
@@ -57,12 +57,13 @@ pub struct Trend {
     pub ordered_by: OrderedBy,
     /// Runs in chronological order.
     pub points: Vec<TrendPoint>,
-    /// Points at which the step time changes permanently. Empty if it drifts.
+    /// Points at which the step time changes permanently. Empty if the step time drifts.
     pub change_points: Vec<ChangePoint>,
     /// Line through the step times. Present if the line fits the step times better than change points do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// Single runs that differ from the runs before and after them. They belong neither to a level nor to a drift.
+    /// Single runs that differ from the runs before and after them. These runs belong neither to a level nor to a
+    /// drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<OutlierRun>,
 }
@@ -76,7 +77,7 @@ pub struct TrendPoint {
     pub label: String,
     /// Typical step time. Absent if the steps are unknown.
     pub step_time_us: Option<f64>,
-    /// Half the width of the 95 % confidence interval of the mean. Absent with fewer than two steps.
+    /// Half the width of the 95 % confidence interval of the mean. Absent if there are fewer than two steps.
     pub margin_us: Option<f64>,
     /// Percentage of the time during which the devices are busy.
     pub compute_util_percent: Option<f64>,
@@ -91,16 +92,16 @@ pub struct ChangePoint {
     pub before_us: f64,
     /// Mean of the typical step times of the runs after the change, up to the next change.
     pub after_us: f64,
-    /// Medians of the mean step times of both groups of runs.
+    /// Median of the mean step times of the runs before the change, and of the runs after it.
     #[serde(default)]
     pub medians_us: [f64; 2],
-    /// Number of runs in both groups.
+    /// Number of runs before the change, and after it.
     #[serde(default)]
     pub runs: [u64; 2],
     /// Parts of the step and ops that change most, in the direction of the change, between the runs with the median step times.
     /// Lists at most three parts and three ops, each with at least 5 % of the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<LevelChange>,
-    /// Sentence with the numbers.
+    /// Sentence that describes the change with its numbers.
     pub text: String,
 }

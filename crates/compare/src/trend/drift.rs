@@ -8,8 +8,8 @@ use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 /// Minimum number of runs for which a drift can be distinguished from a jump.
 const FEWEST_RUNS: usize = 6;
 
-/// Factor by which the slope must exceed the 95 % limit. Together with the search for jumps, 1.5
-/// keeps noise from looking like either.
+/// Factor by which the slope must exceed the 95 % limit. With a factor of 1.5, noise rarely looks like a drift or a
+/// jump.
 const LIMIT_FACTOR: f64 = 1.5;
 
 /// Straight line through step times.
@@ -48,8 +48,7 @@ impl FittedLine {
         self.first_us + self.slope_us * self.runs.saturating_sub(1) as f64
     }
 
-    /// Returns true if the slope exceeds the noise, and changes the time by at least a percent over all
-    /// runs.
+    /// Returns true if the slope exceeds the noise, and changes the time by at least 1 % over all runs.
     fn is_beyond_noise(&self) -> bool {
         let moved = (self.last_us() - self.first_us).abs();
         self.slope_us.abs() > LIMIT_FACTOR * self.margin_us
@@ -57,9 +56,9 @@ impl FittedLine {
     }
 }
 
-/// Returns the drift of the runs, unless levels that begin at `firsts` fit them at least as well.
-/// Compares the remaining variance per degree of freedom: a line takes two degrees, and each jump
-/// takes two for its height and its position.
+/// Returns the drift of the runs, unless levels that begin at `firsts` fit the runs at least as well. Compares the
+/// remaining variance per degree of freedom: a line takes two degrees, and each jump takes two for its height and its
+/// position.
 pub(super) fn drift(samples: &[Sample], firsts: &[usize]) -> Option<FittedLine> {
     let line = FittedLine::through(samples).filter(|line| line.runs >= FEWEST_RUNS && line.is_beyond_noise())?;
     let of_line = line.error / line.runs.checked_sub(2)? as f64;
@@ -82,7 +81,7 @@ fn error_of_levels(samples: &[Sample], firsts: &[usize]) -> f64 {
     starts.zip(ends).map(of_level).sum()
 }
 
-/// Returns the mean of the squared standard errors of the runs' means.
+/// Returns the mean over the runs of the squared standard error of a run's mean.
 pub(super) fn error_of_means(samples: &[Sample]) -> f64 {
     let squared = |sample: &Sample| sample.stddev_us * sample.stddev_us / sample.count.max(1) as f64;
     samples.iter().map(squared).sum::<f64>() / samples.len().max(1) as f64
@@ -104,7 +103,6 @@ mod tests {
         assert!((line.last_us() - 4.6).abs() < 1e-12);
     }
 
-    /// Names what is found in a series: drift, jumps or neither.
     fn found(times: impl Iterator<Item = f64>, sigma: f64, seed: u64) -> &'static str {
         let mut noise = Noise(seed);
         let samples: Vec<Sample> = times.map(|time| sample(time + sigma * noise.next())).collect();

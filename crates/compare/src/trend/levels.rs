@@ -39,14 +39,15 @@ fn between(
     let [old_us, new_us] = medians;
     let stays = if after.len() == 1 && is_last { " (this is the last run, so the change may not last)" } else { "" };
     let mut text = format!(
-        "From {} on, a step takes {} instead of {} ({:+.1} %, {}; medians of {} and of the {} before){stays}.",
+        "From {} on, a step takes {} instead of {} ({:+.1} %, {}; medians of {} after the change and {} \
+            before){stays}.",
         when(ordered_by, &first.label),
         format::time_us(new_us),
         format::time_us(old_us),
         percent(old_us, new_us),
         signed(new_us - old_us),
         runs(after.len()),
-        before.len()
+        runs(before.len())
     );
     for (is_op, what) in [(false, "Parts"), (true, "Ops")] {
         let named: Vec<String> = changes
@@ -75,8 +76,9 @@ fn middle<'l, 'a>(level: &'l [TimedRun<'a>]) -> Option<&'l TimedRun<'a>> {
     order.get(order.len().saturating_sub(1) / 2).copied()
 }
 
-/// Returns the differences between two runs that have the sign of the total difference: first parts of the step, then ops, each
-/// sorted by size, largest first. Empty if the runs list neither parts nor ops, or if the times of only one run are per step.
+/// Returns the changes between two runs that go in the same direction as the total change. Parts of the step come first
+/// and ops second, each sorted by size, largest first. Empty if the runs list neither parts nor ops, or if the times of
+/// only one run are per step.
 fn changes(before: &TimedRun<'_>, after: &TimedRun<'_>) -> Vec<LevelChange> {
     let (old, new) = (&before.subject.profile, &after.subject.profile);
     if steps::window(old) != steps::window(new) {

@@ -57,7 +57,8 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>
     by_time.map(|places| (OrderedBy::Timestamp, places))
 }
 
-/// Returns the training step in the name of a run. If the name has none, searches the folders of the path, innermost first.
+/// Returns the training step in the name of a run. If the name contains no training step, searches the folders of the
+/// path, innermost first.
 pub(crate) fn step_of(subject: &Subject) -> Option<u64> {
     let metadata = &subject.profile.metadata;
     let names = [Some(subject.name.as_str()), metadata.run_name.as_deref()];

@@ -10,7 +10,7 @@ const NEIGHBOURS: usize = 3;
 /// runs could begin a new level.
 const FEWEST_NEIGHBOURS: usize = 2;
 
-/// Factor on the 95 % limit of a single test, because every run is tested.
+/// Factor on the 95 % limit of a single test. The factor is needed because every run is tested.
 const SEARCH_FACTOR: f64 = 2.5;
 
 /// Run that differs from its neighbours.
@@ -23,9 +23,9 @@ pub(super) struct Outlier {
 }
 
 /// Returns the runs that differ from the mean of their neighbours (up to three on each side) by more than
-/// `2.5 * t * sqrt(v + v / n)` and by a percent. `n` is the number of neighbours. `v` is the variance of the neighbours
-/// or, if larger, the squared standard error of the means over their steps. If the neighbours contain a jump or another
-/// outlier, they vary widely, and an outlier next to them is not detected.
+/// `2.5 * t * sqrt(v + v / n)` and by at least 1 %. `n` is the number of neighbours. `v` is the variance of the neighbours
+/// or, if larger, the squared standard error that the steps of the runs imply for their means. If the neighbours contain a
+/// jump or another outlier, they vary widely, and an outlier next to them is not detected.
 pub(super) fn outliers(samples: &[Sample]) -> Vec<Outlier> {
     (0..samples.len()).filter_map(|at| outlier(samples, at)).collect()
 }

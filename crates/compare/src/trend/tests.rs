@@ -15,7 +15,7 @@ fn subject(name: &str, time_us: f64) -> Subject {
     Subject { name: name.to_owned(), ..Subject::new(serde_json::from_value(profile).unwrap()) }
 }
 
-/// Ten runs. From the seventh on, a step takes a fifth longer.
+/// Creates ten runs. From the seventh run on, a step takes a fifth longer.
 fn series() -> Vec<Subject> {
     let times = [100.1e3, 99.8e3, 100.3e3, 99.9e3, 100.0e3, 99.9e3, 120.2e3, 119.8e3, 120.1e3, 119.9e3];
     let name = |run: usize| format!("step_{:08}", 100 * (run + 1));
@@ -34,7 +34,7 @@ fn a_change_at_the_seventh_run_is_found_in_any_order() {
     assert!((change.before_us - 100e3).abs() < 1e-6);
     // Medians of 99.8, 99.9, 99.9, 100, 100.1, 100.3 and of 119.8, 119.9, 120.1, 120.2.
     let said = "From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 \
-                runs and of the 6 before).";
+                runs after the change and 6 runs before).";
     assert_eq!((change.runs, change.changes.len()), ([6, 4], 0));
     assert!((change.medians_us[0] - 99.95e3).abs() < 1e-6 && (change.medians_us[1] - 120e3).abs() < 1e-6);
     assert_eq!(sentences(&found, &subjects), [said]);
@@ -165,7 +165,7 @@ fn a_change_at_the_last_run_is_marked_as_uncertain() {
     assert_eq!(
         sentences(&found, subjects),
         ["From training step 700 on, a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run \
-          and of the 6 before) (this is the last run, so the change may not last)."]
+          after the change and 6 runs before) (this is the last run, so the change may not last)."]
     );
 }
 

@@ -5,7 +5,7 @@ use maud::{Markup, Render, html};
 /// Width of every drawing, in pixels.
 pub const WIDTH: f64 = 760.0;
 
-/// Renders the details of one run under a heading. Folded if there are many runs.
+/// Renders the details of one run under a heading. The details are folded if there are many runs.
 pub fn part(title: &str, body: &dyn Render, many: bool) -> Markup {
     html! {
         @if many {
@@ -36,7 +36,7 @@ pub fn drawing(label: &str, height: f64, shapes: &dyn Render) -> Markup {
     }
 }
 
-/// Position or length in a drawing, in pixels. It is written with one decimal.
+/// Position or length in a drawing, in pixels. A value is written with one decimal.
 pub struct Px(pub f64);
 
 impl Render for Px {
@@ -87,7 +87,7 @@ impl Table {
         Table { columns: columns.iter().map(|(_, align)| *align).collect(), head, rows: Vec::new() }
     }
 
-    /// Adds a row. The first cell is its heading.
+    /// Adds a row. The first cell is the heading of the row.
     pub fn row(&mut self, cells: &[&dyn Render]) {
         self.push(None, cells);
     }

@@ -6,10 +6,11 @@
 //! profiles   the compared profiles
 //! ```
 //!
-//! The sections are those of the page, plus data that only the profiles contain: every step, and data of single runs.
+//! The report has the sections of the page. The report also shows data that only the profiles contain: the duration of
+//! every step, and data about each single run.
 //!
-//! The output does not depend on the time or the machine: the same comparison gives the same bytes in the browser and
-//! on the command line.
+//! The output does not depend on the time or the machine: the same comparison produces the same bytes in the browser
+//! and on the command line.
 
 use super::{median_steps, runs, step_charts};
 use crate::html::frame::{self, Frame};
@@ -22,7 +23,7 @@ use maud::{Markup, Render, html};
 use pages::compare::{sections, words};
 use report::{Compared, UnifiedProfile};
 
-/// Returns the report of `comparison`, which was computed from `subjects`.
+/// Returns the report of `comparison`, which must have been computed from `subjects`.
 pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
     let names: Vec<&str> = comparison.runs.iter().take(MOST_RUNS).map(|run| run.name.as_str()).collect();
     let more = comparison.runs.len().saturating_sub(MOST_RUNS);
@@ -144,7 +145,7 @@ fn definitions(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Returns the definition of a number that profiles do not contain.
+/// Returns the definition of a number that only comparisons contain.
 fn efficiency(metric: &str) -> Option<&'static str> {
     if metric == "step_time.typical_us" {
         return Some(words::TYPICAL_STEP);
@@ -156,8 +157,9 @@ fn efficiency(metric: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the profiles, so that loading the page reproduces the comparison. Each has its name in the comparison and
-/// the user's options. If there are many runs, includes only the runs that are compared in detail.
+/// Returns the profiles, so that loading the page reproduces the comparison. Each profile contains the name of the run
+/// in the comparison, and the user's options. If there are many runs, returns only the profiles of the runs that are
+/// compared in detail.
 fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile> {
     let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
     let mut profiles = Vec::new();
@@ -184,8 +186,8 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
     profiles
 }
 
-/// Returns the picture of the median step of each profile, if it is drawn. If a run has several captures, only the first
-/// has a picture.
+/// For each profile, returns the picture of the median step if that picture is drawn. If a run has several captures,
+/// only the first capture has a picture.
 fn pictures(comparison: &Comparison, subjects: &[Subject]) -> Vec<Option<String>> {
     let mut pictures = Vec::new();
     let detailed = comparison.detailed();

@@ -37,7 +37,7 @@ fn it_has_every_part() {
     assert!(page.contains("Mean duration of the counted steps"), "{page}");
 }
 
-/// The elements of the page nest correctly, and text from a trace is never markup.
+/// The elements of the page nest correctly, and text from a trace never becomes markup.
 #[test]
 fn texts_are_no_markup_and_elements_nest() {
     let page = report();

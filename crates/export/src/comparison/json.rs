@@ -3,13 +3,12 @@
 use crate::json::pretty;
 use compare::{COMPARISON_VERSION, Comparison};
 
-/// Returns the document, indented and with a final newline. The same comparison always gives the
-/// same bytes.
+/// Returns the document, indented and with a final newline. The same comparison always produces the same bytes.
 pub fn json(comparison: &Comparison) -> String {
     pretty(comparison)
 }
 
-/// Returns the schema of [`json`]'s document from the committed file. A test checks that it equals
+/// Returns the committed schema of [`json`]'s document. A test checks that this schema equals the output of
 /// [`generate_schema`].
 pub fn schema() -> &'static str {
     include_str!("../../../../docs/schema/comparison-1.0.0.json")

@@ -1,5 +1,5 @@
-//! Renders a comparison as Markdown (GitHub's dialect), for a pull request. The answer, the most
-//! important numbers and the causes fit on one screen; everything else is folded.
+//! Renders a comparison as Markdown (GitHub's dialect), for a pull request. The answer, the most important numbers and
+//! the causes fit on one screen. Everything else is collapsed.
 
 use crate::markdown::escape;
 use base::home::shared;

@@ -1,4 +1,5 @@
-//! Draws the median steps of the runs, one above the other. They are aligned at their starts and have the same scale.
+//! Draws the median steps of the runs, one above the other. The steps are aligned at their starts and have the same
+//! scale.
 //!
 //! ```text
 //!              0          5 ms        10 ms        15 ms
@@ -20,9 +21,9 @@ use pages::op_changes::OpChanges;
 
 /// Maximum number of runs that are drawn.
 const MOST_RUNS: usize = 8;
-/// Width of the space for the names of lines.
+/// Width of the space to the left of the steps, for the names of lines.
 const NAMES: f64 = 128.0;
-/// Number of letters that fit into this space.
+/// Maximum number of letters in the name of a line.
 const NAME_LETTERS: usize = 16;
 const AXIS: f64 = 20.0;
 const TITLE: f64 = 22.0;
@@ -34,21 +35,22 @@ const NO_OP: &str = "c-none";
 /// Width of a letter on a mark.
 const LETTER: f64 = 6.1;
 
-/// Run with its picture.
+/// A run that is drawn, with its picture.
 struct Drawn {
     run: u32,
     picture: StepPicture,
-    /// Change of each op. `None` if the ops have the colours of their classes.
+    /// Change of each op, which determines its colour. `None` if the ops have the colours of their classes.
     changes: Option<OpChanges>,
 }
 
-/// Returns true for the baseline and the first of the other runs, which are drawn if they have a picture.
+/// Returns true for the baseline and for the first [`MOST_RUNS`] - 1 other runs. The median steps of these runs are
+/// drawn if the runs have a picture.
 pub(super) fn is_drawn(comparison: &Comparison, run: u32) -> bool {
     let others_before = run - u32::from(comparison.baseline < run);
     run == comparison.baseline || (others_before as usize) + 1 < MOST_RUNS
 }
 
-/// Renders the picture, and lists the runs that are missing from it with the reason.
+/// Renders the picture. Below the picture, lists the runs without a drawn step, with the reason.
 pub(super) fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let (mut drawn, mut missing) = (Vec::new(), Vec::new());
     for (run, subject) in (0..).zip(subjects).filter(|(run, _)| is_drawn(comparison, *run)) {
@@ -62,21 +64,22 @@ pub(super) fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
             h2 { "The median steps" }
             @if !drawn.is_empty() {
                 p.note {
-                    "For each run, the counted step with the median duration, on the run's first busy device, from \
-                        the start of the step. "
-                    "All have the same scale. Events that are too short to be visible are merged; the height shows \
-                        the busy share."
+                    "Each row shows the counted step of a run that has the median duration, on the run's first busy \
+                        device. "
+                    "All steps have the same scale and are aligned at their starts. Events that are too short to \
+                        be visible are merged, and the height of such a mark shows the busy share of its time."
                 }
                 (picture(comparison, &drawn))
             }
             @if !missing.is_empty() {
                 p.note {
                     "No picture of " (join(&missing, &", "))
-                    ": it requires a trace in which a device runs steps, or a report that was made from one."
+                    ": a picture requires a trace in which a device runs steps, or a report that was made from such a \
+                        trace."
                 }
             }
             @if subjects.len() > MOST_RUNS && !drawn.is_empty() {
-                p.note { "The baseline and the first " (MOST_RUNS - 1) " others of " (subjects.len()) " runs are drawn." }
+                p.note { "Of " (subjects.len()) " runs, the baseline and the first " (MOST_RUNS - 1) " others are drawn." }
             }
         }
     }
@@ -106,9 +109,9 @@ fn picture(comparison: &Comparison, drawn: &[Drawn]) -> Markup {
     drawing("The median step of each run, one above the other", height, &shapes)
 }
 
-/// Maps times to positions.
+/// Maps times to horizontal positions.
 struct Scale {
-    /// Longest of the steps, which fills the whole width.
+    /// Length of the longest step, which fills the whole width.
     longest: Ps,
 }
 
@@ -168,8 +171,8 @@ fn lane(drawn: &Drawn, lane: &StepLane, names: &[MarkName], scale: &Scale, top: 
     }
 }
 
-/// Adds a mark to a path. The height of the mark shows its busy share. If the mark is wide enough, a thin gap follows
-/// it.
+/// Adds a mark to a path. The height of the mark shows how much of its time is busy. If the mark is wide enough, a thin
+/// gap follows it.
 fn add(path: &mut String, mark: &StepMark, scale: &Scale, y: f64) {
     let (x, width) = (scale.x(mark.start), scale.width(mark.length));
     let height = LANE * mark.busy.as_ps() as f64 / mark.length.as_ps().max(1) as f64;
@@ -182,7 +185,7 @@ fn add(path: &mut String, mark: &StepMark, scale: &Scale, y: f64) {
     path.push('z');
 }
 
-/// Returns the class of a mark's colour.
+/// Returns the CSS class of the colour of a mark.
 fn class(drawn: &Drawn, name: &MarkName) -> &'static str {
     let is_op = !name.family.is_empty();
     match drawn.changes.as_ref().and_then(|changes| changes.of(&name.op, &name.name, is_op)) {
@@ -202,7 +205,7 @@ fn class_of(change: Change) -> &'static str {
     }
 }
 
-/// Returns the class of text on a colour.
+/// Returns the CSS class for text on a mark.
 fn ink(class: &str) -> &'static str {
     match class {
         "c-same" | NO_OP => "mark pale",
@@ -211,7 +214,7 @@ fn ink(class: &str) -> &'static str {
     }
 }
 
-/// Renders the legend of the colours, and returns the vertical position of its lower end.
+/// Renders the legend of the colours, and returns the vertical position at which the legend ends.
 fn legend(comparison: &Comparison, drawn: &[Drawn], y: f64) -> (Markup, f64) {
     let mut entries: Vec<(&'static str, String)> = Vec::new();
     if drawn.iter().any(|it| it.changes.is_some()) {
@@ -314,7 +317,7 @@ mod tests {
     #[test]
     fn a_run_without_a_picture_is_named() {
         let one = drawn([Some(1_000), None], 9.0);
-        assert!(one.contains("<svg") && one.contains("No picture of new: it requires a trace"), "{one}");
+        assert!(one.contains("<svg") && one.contains("No picture of new: a picture requires a trace"), "{one}");
         let none = drawn([None; 2], 9.0);
         assert!(!none.contains("<svg") && none.contains("No picture of main, new: "), "{none}");
     }

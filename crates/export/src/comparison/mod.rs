@@ -1,6 +1,6 @@
-//! Outputs of a comparison: one screen of text, Markdown for a pull request, JSON for programs, and a self-contained
-//! web page. All outputs are made from [`compare::Comparison`]. Text, Markdown and web page show the sections of
-//! [`pages::compare`]. Only the web page also reads the profiles, for data of single runs.
+//! Writes a comparison as one screen of text, Markdown for a pull request, JSON for programs, and a self-contained web
+//! page. All outputs are made from [`compare::Comparison`]. The text, the Markdown and the web page show the sections
+//! of [`pages::compare`]. Only the web page also reads the profiles, for data about single runs.
 
 mod html;
 mod json;

@@ -1,4 +1,4 @@
-//! Data of single runs: devices, findings, environment and warnings, read from the profiles.
+//! Data about each single run: devices, findings, environment and warnings. All these data come from the profiles.
 
 use base::format;
 use compare::{Comparison, Subject};
@@ -10,13 +10,13 @@ use pages::environment::facts;
 use pages::sections;
 use report::{Finding, FindingSeverity, UnifiedProfile};
 
-/// Maximum number of runs whose details are unfolded.
+/// Maximum number of runs for which the details of each run are expanded at first.
 const UNFOLDED: usize = 5;
 
 /// Maximum number of findings that are listed for one run.
 const FINDINGS: usize = 10;
 
-/// Returns true if there are too many runs to unfold the details of each.
+/// Returns true if there are too many runs to expand the details of each run.
 fn many(comparison: &Comparison) -> bool {
     comparison.runs.len() > UNFOLDED
 }
@@ -30,7 +30,7 @@ fn with_name<'a>(
     shown.map(|(run, subject)| (name_of(comparison, run), &subject.profile))
 }
 
-/// Renders, for each run, the devices that ran ops.
+/// Renders, for each run, the devices on which ops ran.
 pub(super) fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {
@@ -86,7 +86,7 @@ fn summary_of(finding: &Finding) -> Markup {
     }
 }
 
-/// Renders the environment of each run's capture and its model, if the profile records them.
+/// Renders the environment in which each run was captured, and the model of the run, if the profile records these.
 pub(super) fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let runs: Vec<Vec<(String, String)>> = with_name(comparison, subjects).map(|(_, profile)| facts(profile)).collect();
     // Facts are in the order of the first run that has them.
@@ -115,7 +115,7 @@ pub(super) fn environment(comparison: &Comparison, subjects: &[Subject]) -> Mark
     }
 }
 
-/// Renders the warnings of each run about lost data.
+/// Renders each run's warnings about lost data.
 pub(super) fn warnings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         @for (name, profile) in with_name(comparison, subjects) {

@@ -1,5 +1,5 @@
-//! Draws the steps of the runs: for each run, the difference in the typical step with its interval, and every step, so that
-//! outliers, levels and noise are visible.
+//! Draws the step times of the runs. One chart shows how much the typical step of each run differs from the baseline,
+//! with a confidence interval. The other chart shows every step, so that outliers, levels and noise are visible.
 
 use base::{format, sort};
 use compare::{Comparison, Subject};
@@ -10,10 +10,10 @@ use pages::compare::{name_of, words};
 const NAMES: f64 = 190.0;
 const RIGHT: f64 = 90.0;
 const ROW: f64 = 26.0;
-/// Maximum number of runs that fit. If there are more, the intervals are given as text.
+/// Maximum number of runs that fit in the chart. If there are more runs, the intervals appear only as text.
 const MOST_RUNS: usize = 6;
-/// Maximum number of lines for one run. If there are more steps, evenly spaced steps from the shortest to the longest
-/// are drawn.
+/// Maximum number of thin lines that are drawn for the steps of one run. If there are more steps, evenly spaced steps
+/// from the shortest to the longest are drawn.
 const MOST_LINES: usize = 200;
 /// Steps longer than this multiple of the typical step are listed next to the chart, because they would leave no room for
 /// the other steps.
@@ -26,7 +26,7 @@ struct RunSteps<'a> {
     typical_us: f64,
 }
 
-/// Renders both charts. Empty if neither can be drawn.
+/// Renders both charts. The section is empty if neither of the two charts can be drawn.
 pub(super) fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
         (intervals(comparison))
@@ -48,7 +48,8 @@ fn label(x: f64, y: f64, anchor: &str, text: &str) -> Markup {
 fn dot(x: f64, y: f64) -> Markup {
     html! { circle class="dot" cx=(Px(x)) cy=(Px(y)) r="4" {} }
 }
-/// Draws, around 0, the difference between each run's step time and the baseline's, with its 95 % confidence interval.
+/// Draws the difference between each run's step time and the baseline's step time, with the 95 % confidence interval of
+/// the difference. The axis is centred at zero.
 fn intervals(comparison: &Comparison) -> Markup {
     let shown = || {
         let known = |change: &&compare::StepTimeChange| change.typical_delta_us.is_some() && change.margin_us.is_some();
@@ -80,7 +81,7 @@ fn intervals(comparison: &Comparison) -> Markup {
     drawing("Difference between the typical steps with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
 }
 
-/// Draws the distribution of the counted steps of each run. Empty if the steps are not listed.
+/// Draws the distribution of the counted steps of each run. The drawing is empty if the profiles do not list the steps.
 fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     if subjects.len() > compare::MOST_RUNS {
         return html! {};
@@ -141,7 +142,7 @@ fn ticks(run: &RunSteps<'_>, most: f64, [top, bottom]: [f64; 2], x: impl Fn(f64)
     shown.map(|us| format!("M{:.1} {top:.1}V{bottom:.1}", x(*us))).collect()
 }
 
-/// Describes the steps that do not fit in the chart: `2 to 31.0 ms`.
+/// Describes the steps that do not fit in the chart: `+2, to 31.0 ms`.
 fn longer(run: &RunSteps<'_>, most: f64) -> String {
     let count = run.us.iter().filter(|us| **us > most).count();
     match run.us.last() {

@@ -1,4 +1,4 @@
-//! Contents and completeness of a capture.
+//! Describes what a capture contains and whether it is complete.
 
 use base::{Cut, cut};
 use report::{UNKNOWN, UnifiedProfile};
@@ -15,18 +15,18 @@ pub struct CaptureDigest {
     pub run: String,
     /// Model of the devices.
     pub device: String,
-    /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran.
+    /// Platform: `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran.
     pub platform: String,
-    /// Framework that wrote the program.
+    /// Framework of the profiled program.
     pub framework: String,
-    /// Devices that ran at least one op.
+    /// Number of devices that ran at least one op.
     pub num_devices: u64,
-    /// Hosts whose profiles were read. Absent if unknown.
+    /// Number of hosts whose profiles were read. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_hosts: Option<u64>,
-    /// Files that were read.
+    /// Number of files that were read.
     pub num_files: u64,
-    /// Start of the capture, ISO 8601. Absent if the capture does not contain it.
+    /// Start of the capture, in ISO 8601. Absent if the capture does not record its start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
     /// Time from the first to the last event, in microseconds.
@@ -35,13 +35,13 @@ pub struct CaptureDigest {
     /// Number of events with a duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_events: Option<u64>,
-    /// `complete`, `cut_in_time` (every event up to a certain time is present), `ops_missing` (the profiler did not record some
-    /// device ops) or `events_missing` (events of some devices or threads are missing).
+    /// One of `complete`, `cut_in_time` (every event up to a certain time is present), `ops_missing` (the profiler did
+    /// not record some device ops) and `events_missing` (events of some devices or threads are missing).
     pub completeness: String,
     /// Part of the capture that all numbers cover. Absent if no device ran an op.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Caution about the window.
+    /// Caution about the part of the capture in `window`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
 }
@@ -70,7 +70,7 @@ impl CaptureDigest {
     }
 }
 
-/// Returns the word for the completeness of a capture.
+/// Returns the value of [`CaptureDigest::completeness`] for a profile.
 fn completeness(profile: &UnifiedProfile) -> &'static str {
     match cut(&profile.warnings) {
         None => "complete",

@@ -1,4 +1,4 @@
-//! Suggested next commands for the reader of a digest.
+//! The commands that a digest suggests as the next steps.
 
 use report::{Finding, FindingSeverity, UnifiedProfile, View};
 use schemars::JsonSchema;
@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use super::ids;
 
-/// A suggested next command.
+/// A command that the digest suggests as a next step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NextCommand {
-    /// The command. `CAPTURE` stands for the path that was read, and `NEW` for the capture after a change.
+    /// The command. `CAPTURE` stands for the path that was read, and `NEW` for the path of a capture after a change.
     pub command: String,
     /// Short description of the command's result.
     pub gives: String,
 }
 
-/// Returns the commands, most useful first: the rows behind the first findings, the hottest op, the data to capture, the verdict
-/// on a change.
+/// Returns the commands, most useful first. These commands print the rows behind the first findings, the hottest op,
+/// the data to capture, and the verdict on a change.
 pub(super) fn next(profile: &UnifiedProfile) -> Vec<NextCommand> {
     let mut next: Vec<NextCommand> = Vec::new();
     let mut add = |command: String, gives: &str| {
@@ -44,7 +44,8 @@ pub(super) fn next(profile: &UnifiedProfile) -> Vec<NextCommand> {
     next
 }
 
-/// Returns the command that prints the rows of a finding. `None` if its view has no table, or if its filter is unusual.
+/// Returns the command that prints the rows of a finding. Returns `None` if the finding's view has no table, or if the
+/// finding's filter is not safe in a shell.
 fn rows_of(finding: &Finding) -> Option<String> {
     let table = match finding.view? {
         View::Ops => "ops",

@@ -1,4 +1,4 @@
-//! Drops the least important items of a digest until it fits into a number of bytes.
+//! Drops the least important items of a digest until the digest fits into a number of bytes.
 
 use super::{Digest, LEAST_BYTES};
 
@@ -13,7 +13,8 @@ enum List {
     Next,
 }
 
-/// Order in which items are dropped. Each list is shortened to this number of items before the next list.
+/// Order in which items are dropped. Each entry is a list, and the number of items to which it is shortened before the
+/// next entry applies.
 const ORDER: [(List, usize); 22] = [
     (List::Next, 3),
     (List::Ops, 5),
@@ -39,7 +40,7 @@ const ORDER: [(List, usize); 22] = [
     (List::Findings, 0),
 ];
 
-/// Returns the digest with all items that fit, and its rendering.
+/// Returns the digest with all items that fit, and the rendered digest.
 pub(super) fn fit(mut digest: Digest, most_bytes: usize, render: &dyn Fn(&Digest) -> String) -> (Digest, String) {
     let most_bytes = most_bytes.max(LEAST_BYTES);
     let mut order = ORDER.iter().peekable();
@@ -62,8 +63,8 @@ pub(super) fn fit(mut digest: Digest, most_bytes: usize, render: &dyn Fn(&Digest
 }
 
 impl Digest {
-    /// Drops and counts the last item of a list that has more than `kept` items. Returns false if the list has no more than
-    /// `kept` items.
+    /// If a list has more than `kept` items, drops the last item and counts it as left out. Returns false if the list
+    /// has no more than `kept` items.
     fn drop_last(&mut self, list: List, kept: usize) -> bool {
         fn pop<T>(items: &mut Vec<T>, kept: usize) -> bool {
             items.len() > kept && items.pop().is_some()
@@ -84,7 +85,7 @@ impl Digest {
         dropped
     }
 
-    /// Drops sentences about the capture, as the last resort. Returns false if there are none.
+    /// As a last resort, drops one of the capture's optional facts. Returns false if none of these facts is left.
     fn drop_details(&mut self) -> bool {
         let capture = &mut self.capture;
         let had = capture.caution.take().is_some() || capture.window.take().is_some() || capture.start.take().is_some();

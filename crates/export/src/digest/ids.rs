@@ -1,34 +1,36 @@
-//! Ids of items in a digest. They are the same for every digest of a run, and short enough to type.
+//! Ids of items in a digest. An id is the same in every digest of a run, and short enough to type.
 
 use base::format::shorten;
 use report::TopOp;
 
-/// Maximum length of a name that is used as an id itself.
+/// Maximum length of a text that is itself used as an id.
 const LONGEST: usize = 100;
 
-/// Returns the part of an id that stands for a text: the text itself or, if it is long or contains unusual characters, its hash.
+/// Returns the part of an id that identifies a text. The result is the text itself or, if the text is long or contains
+/// unusual characters, the hash of the text.
 pub fn of_text(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { format!("~{:016x}", hash(text)) }
 }
 
-/// Returns true if a text can be an id, and part of a command in single quotation marks. Such a text has no space, so it is not
-/// a sentence.
+/// Returns true if a text can be used as an id. In single quotation marks, such a text can also be part of a command.
+/// Such a text has no space, so it is not a sentence.
 pub fn is_plain(text: &str) -> bool {
     let is_usual = |c: char| c.is_ascii_alphanumeric() || "_.-/*[]()=:,<>{}#%+".contains(c);
     !text.is_empty() && text.len() <= LONGEST && text.chars().all(is_usual)
 }
 
-/// Returns the text, for readers, if its id is only a hash.
+/// Returns the text for display, if the text's id is only a hash.
 pub fn name_of(text: &str) -> Option<String> {
     (!is_plain(text)).then(|| super::quotable(&shorten(text, super::NAME), super::NAME)).filter(|name| !name.is_empty())
 }
 
-/// Returns true if an id stands for this text.
+/// Returns true if an id identifies this text.
 pub fn fits(id: &str, text: &str) -> bool {
     id == text || (id.starts_with('~') && id == of_text(text))
 }
 
-/// Returns the id of an op among `all` ops: its name, and the number of its program if another program has an op of this name.
+/// Returns the id of an op. The id is the op's name, followed by the number of its program if another program in `all`
+/// has an op with the same name.
 pub fn of_op(op: &TopOp, all: &[TopOp]) -> String {
     let is_other = |it: &&TopOp| it.name == op.name && it.program_id != op.program_id;
     match (&op.program_id, all.iter().find(is_other)) {
@@ -37,7 +39,7 @@ pub fn of_op(op: &TopOp, all: &[TopOp]) -> String {
     }
 }
 
-/// Splits the id of an op into the part for its name and the number of its program.
+/// Splits the id of an op into the part that identifies the op's name, and the number of the op's program.
 pub fn parts_of_op(id: &str) -> (&str, Option<&str>) {
     let id = id.strip_prefix("op:").unwrap_or(id);
     match id.rsplit_once('@') {

@@ -1,7 +1,7 @@
 use super::*;
 use base::{Warning, WarningCode};
 
-/// A profile with this name in every place where a digest shows a name.
+/// Returns a profile that contains `name` in every place where a digest shows a name.
 fn named(name: &str) -> UnifiedProfile {
     let mut profile = report::example::profile();
     let text = || name.to_owned();

@@ -102,7 +102,7 @@ fn step(it: &StepDigest, lines: &mut Vec<String>) {
     }
 }
 
-/// Returns the name of an item whose id is a hash.
+/// Returns the quoted name for an item whose id is a hash, and otherwise nothing.
 fn named(name: &Option<String>) -> String {
     name.as_ref().map_or(String::new(), |name| format!(" \"{name}\""))
 }

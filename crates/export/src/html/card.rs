@@ -7,11 +7,12 @@ use maud::{DOCTYPE, PreEscaped, html};
 use pages::sections::{summary, what_to_do};
 use report::UnifiedProfile;
 
-/// The page fetches nothing and runs no script. Inline styles are allowed, because this program wrote the only style
-/// sheet of the page.
+/// With this policy, the page fetches nothing and runs no script. Inline styles are allowed, because crossprof wrote
+/// the only style sheet of the page.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
 
-/// Renders headline figures, findings and, if given, `step`: an SVG of a step that this program drew.
+/// Renders headline figures and findings. If `step` is given, the card also contains this SVG of a step, which
+/// crossprof itself must have drawn.
 pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
     let body = html! {
         (super::body(profile, vec![summary(profile), what_to_do(profile)]))

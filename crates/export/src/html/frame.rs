@@ -1,5 +1,5 @@
-//! Writes a self-contained web page. It loads no scripts, styles, fonts or images from elsewhere. It is readable without its
-//! own script, in print, and on a light or dark background.
+//! Writes a self-contained web page. The page loads no scripts, styles, fonts or images from elsewhere. The page is
+//! readable without its own script, in print, and on a light or dark background.
 //!
 //! ```text
 //! head       kind of document (identifies it when it is loaded again), Content-Security-Policy, style
@@ -9,9 +9,8 @@
 //! script     for the button only, which saves the profiles
 //! ```
 //!
-//! `maud` escapes all text that is inserted into markup. Text that is already markup, or that must
-//! not be escaped, is [`PreEscaped`]: the style, the script and the profiles. The policy allows
-//! only the one script whose hash it contains.
+//! `maud` escapes all text that is inserted into markup. The style, the script and the profiles are [`PreEscaped`],
+//! because they must not be escaped. The Content-Security-Policy allows only the one script whose hash it contains.
 
 use base::format::printable;
 use base::home::shared;
@@ -23,12 +22,13 @@ use serde::Serialize;
 /// Style sheet of the page.
 pub(super) const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("download.js");
-/// Policy that allows only the script and the style with these hashes. A test checks the hashes. The page fetches nothing.
+/// Content-Security-Policy that allows only the script and the style with these hashes. A test checks the hashes. With
+/// this policy, the page fetches nothing.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     style-src 'sha256-1cdDabw1GX1MO/sQYMj680Jg4P/ieZHUXh4jHfE9HUo='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
-/// Content that differs between reports.
+/// Content of the page that differs between reports.
 pub(crate) struct Frame<'a> {
     /// Title of the report.
     pub title: &'a str,
@@ -40,11 +40,11 @@ pub(crate) struct Frame<'a> {
     pub download: &'a str,
     /// Profiles that the report describes.
     pub profiles: Vec<UnifiedProfile>,
-    /// Picture of the median step of each profile as text, if there is one.
+    /// Picture of the median step of each profile, as text. `None` for a profile without such a picture.
     pub median_steps: Vec<Option<String>>,
 }
 
-/// Returns the whole page.
+/// Returns the text of the whole page.
 pub(crate) fn whole(document: &Frame<'_>) -> String {
     let Frame { title, body, go_on, download, profiles, median_steps } = document;
     let version = env!("CARGO_PKG_VERSION");
@@ -88,7 +88,7 @@ pub(crate) fn whole(document: &Frame<'_>) -> String {
     shared(page.into_string())
 }
 
-/// Escapes the control characters of texts in the markup. Markup itself contains none.
+/// Escapes the control characters of texts in the markup. The markup itself contains no control characters.
 pub(super) fn visible(markup: &Markup) -> Markup {
     PreEscaped(printable(&markup.0))
 }
@@ -102,7 +102,7 @@ fn json(value: &impl Serialize) -> Markup {
 pub(crate) mod tests {
     use super::*;
 
-    /// Panics if an element of the page's body is not closed by its own end tag.
+    /// Panics if any element in the body of the page lacks its own end tag.
     pub(crate) fn assert_elements_nest(page: &str) {
         let mut open: Vec<&str> = Vec::new();
         let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
@@ -138,7 +138,7 @@ pub(crate) mod tests {
         assert!(POLICY.contains(&format!("style-src 'sha256-{}'", hash(STYLE))), "{}", hash(STYLE));
     }
 
-    /// Returns the SHA-256 hash in base64, as used in a Content-Security-Policy.
+    /// Returns the SHA-256 hash of a text in base64, the form that a Content-Security-Policy requires.
     fn hash(text: &str) -> String {
         use sha2::{Digest, Sha256};
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

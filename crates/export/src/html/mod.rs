@@ -1,7 +1,7 @@
 //! Renders the report of one run as a self-contained web page. The report of a comparison uses the same parts.
 //!
-//! Reads only the unified profile, so that imported results also have a report, and the same profile always gives the same
-//! bytes.
+//! This module reads only the unified profile, so imported results also have a report, and the same profile always
+//! produces the same bytes.
 
 mod card;
 pub(crate) mod frame;
@@ -24,7 +24,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
         title: &profile.metadata.full_name(),
         body: body(profile, sections(profile)),
         go_on: html! {
-            "Drop this page onto crossprof, or pass it to " code { "crossprof" } "as a file, to continue with the \
+            "Drop this page onto crossprof, or pass it to " code { "crossprof" } " as a file, to continue with the \
                 profile that it contains."
         },
         download: "Download the profile (JSON)",

@@ -4,13 +4,13 @@
 //! edges --acyclic, ranks--> layers --dummies--> order --crossings--> x by Brandes and Köpf --> routes
 //! ```
 //!
-//! 1. Edges that close a cycle are reversed. A node's rank is the length of the longest path to it. Then nodes move towards
-//!    the side with more edges as long as edges get shorter (`rank.rs`).
-//! 2. An edge over several ranks passes a dummy node in each rank, so that it never covers a node.
+//! 1. Edges that close a cycle are reversed. A node's rank is the length of the longest path to it. Then nodes move
+//!    towards the side with more edges as long as this shortens edges (`rank.rs`).
+//! 2. An edge over several ranks passes through a dummy node in each rank, so that it never covers a real node.
 //! 3. Sweeps over the layers sort nodes by the mean place of their neighbours, and swaps of neighbours remove the remaining
 //!    crossings (`order.rs`).
-//! 4. The horizontal places follow Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment" (2001): each is the
-//!    mean of the two middle values of four alignments (`place.rs`). Long edges become vertical.
+//! 4. The horizontal places follow Brandes and Köpf, "Fast and Simple Horizontal Coordinate Assignment" (2001): each
+//!    place is the mean of the two middle values of four alignments (`place.rs`). Long edges become vertical.
 //!
 //! Nodes do not overlap, and edges do not cover nodes, except for edges whose dummies exceed [`MOST_DUMMIES`].
 
@@ -21,15 +21,15 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
-/// Maximum number of dummy nodes. If edges need more, the longest edges are drawn as straight lines.
+/// Maximum number of dummy nodes. If edges need more dummy nodes, the longest edges are drawn as straight lines.
 pub const MOST_DUMMIES: usize = 20_000;
 
 /// Free space between nodes, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
-    /// Between nodes of a layer.
+    /// Space between nodes of a layer.
     pub nodes: f64,
-    /// Between edges, and between an edge and a node.
+    /// Space between edges, and between an edge and a node.
     pub edges: f64,
     /// Between layers.
     pub ranks: f64,
@@ -64,7 +64,7 @@ pub struct Graph {
     pub edges: Vec<(usize, usize)>,
 }
 
-/// A point, from the upper left corner.
+/// A point `(x, y)`, measured from the upper left corner.
 pub type Point = (f64, f64);
 
 /// Places of nodes, and routes of edges.
@@ -142,7 +142,7 @@ pub fn layered(graph: &Graph, spacing: Spacing) -> Layout {
     place_and_route(graph, &layers, &directed, &chains, &x, &ranks, spacing, crossings)
 }
 
-/// Builds the layers, and for each edge the dummies that it passes on the way from its upper to its lower node. `None` for
+/// Builds the layers, and for each edge the dummies that it passes through from its upper to its lower node. `None` for
 /// edges without a route and for edges that are too long.
 fn layers(graph: &Graph, directed: &[Option<(usize, usize)>], ranks: &[usize]) -> (Layers, Vec<Option<Vec<usize>>>) {
     let count = graph.sizes.len();

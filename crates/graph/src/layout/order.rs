@@ -8,13 +8,13 @@ const MOST_SWEEPS: usize = 24;
 /// The search ends after this number of sweeps without improvement.
 const PATIENCE: usize = 4;
 
-/// If there are more nodes and dummies than this, fewer sweeps are made.
+/// A graph with more nodes and dummies than this gets fewer sweeps.
 const LARGE: usize = 8_000;
 
 /// Maximum number of passes that swap neighbours.
 const MOST_SWAPS: usize = 8;
 
-/// Sets the initial order: the order in which a walk down from the upper nodes reaches the nodes.
+/// Sets the initial order, in which a walk down from the upper nodes reaches the nodes.
 pub(super) fn start(layers: &mut Layers, ranks: &[usize]) {
     let count = layers.widths.len();
     let mut by_rank: Vec<usize> = (0..count).filter(|&node| of(&layers.up, node).is_empty()).collect();
@@ -67,7 +67,8 @@ pub(super) fn minimise(layers: &mut Layers) -> u64 {
     best
 }
 
-/// Sorts every layer by the mean place of the neighbours in the layer before. Nodes without neighbours keep their place.
+/// Sorts the nodes of every layer by the mean place of their neighbours in the previous layer. Nodes without neighbours
+/// keep their place.
 fn sweep(layers: &mut Layers, is_down: bool, prefers_last: bool) {
     let depth = layers.layers.len();
     for step in 1..depth {
@@ -125,10 +126,10 @@ fn swap(layers: &mut Layers, passes: usize) {
     }
 }
 
-/// Maximum number of neighbours of nodes that are compared.
+/// If a node has more neighbours in a layer than this, its crossings there are not counted.
 const MOST_COMPARED: usize = 64;
 
-/// Counts the crossings between edges of `left` and `right`, if they are in this order.
+/// Counts the crossings between the edges of two nodes if `left` is to the left of `right`.
 fn crossed(layers: &Layers, neighbours: &[Vec<usize>], left: usize, right: usize) -> usize {
     let (a, b) = (of(neighbours, left), of(neighbours, right));
     if a.len() > MOST_COMPARED || b.len() > MOST_COMPARED {

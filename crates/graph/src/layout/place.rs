@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Layers, Spacing, at, of, set};
 
-/// Returns the horizontal centre of each node. The leftmost edge is at zero.
+/// Returns the horizontal centre of each node. The left border of the leftmost node is at zero.
 pub(super) fn x(layers: &Layers, spacing: Spacing) -> Vec<f64> {
     let conflicts = conflicts(layers);
     let mut all: Vec<Vec<f64>> = Vec::with_capacity(4);
@@ -72,7 +72,8 @@ fn conflicts(layers: &Layers) -> FxHashSet<(usize, usize)> {
     found
 }
 
-/// Aligns each node with a middle neighbour. Returns the root of each node's block.
+/// Aligns each node with a middle neighbour. Returns the root of each node's block, which consists of nodes that are
+/// aligned vertically.
 fn align(layers: &Layers, conflicts: &FxHashSet<(usize, usize)>, is_down: bool, is_left: bool) -> Vec<usize> {
     let count = layers.widths.len();
     let mut root: Vec<usize> = (0..count).collect();

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Returns a random graph of data flow: each node uses some of the nodes before it.
+/// Returns a random data-flow graph, in which each node uses some of the nodes before it.
 fn graphs(most: usize) -> impl Strategy<Value = Graph> {
     (2..most).prop_flat_map(|count| {
         let sizes = proptest::collection::vec((20.0..200.0f64, 10.0..60.0f64), count);

@@ -1,4 +1,4 @@
-//! Cost analysis of a module: computations call each other, and each is analysed once.
+//! Cost analysis of a module. Each computation is analysed only once, even if several instructions call it.
 
 use std::rc::Rc;
 
@@ -8,11 +8,12 @@ use super::conventions::Conventions;
 use super::work::Work;
 use crate::{ComputationIndex, Instruction, Module};
 
-/// Maximum depth of calls between computations. Real programs stay below ten, but a damaged file may contain a cycle.
+/// Maximum depth of calls between computations. Real programs nest fewer than ten calls, but a damaged file may contain
+/// a cycle.
 const MAX_DEPTH: u32 = 40;
 
-/// Function that returns the work of one instruction, by its opcode. It calls the analysis for computations that the
-/// instruction calls.
+/// Function that returns the work of one instruction. The function depends on the opcode, and uses the analysis for
+/// computations that the instruction calls.
 pub(super) type ByOpcode = fn(&mut Analysis<'_>, &Instruction) -> Work;
 
 /// Analyses instructions of one module.

@@ -1,12 +1,13 @@
-//! Fused attention in cuDNN and Transformer Engine: counts its matrix multiplications from the shapes.
+//! Counts the matrix multiplications of fused attention in cuDNN and Transformer Engine from the shapes.
 //!
 //! ```text
 //! forward    S = Q K^T                O = softmax(S) V           2 * pairs * (d_qk + d_v)
 //! backward   S = Q K^T again, dQ, dK  dV, dP                     2 * pairs * (3 d_qk + 2 d_v)
 //! ```
 //!
-//! `pairs` is the number of query-key pairs in all batches and heads: the whole square, or half of it if the configuration
-//! has a causal mask. The module does not record sequences that are shorter at run time than their arrays.
+//! `pairs` is the number of query-key pairs in all batches and heads: all combinations, or half of them if the
+//! configuration has a causal mask. The module does not record whether sequences are shorter at run time than the
+//! arrays that contain them.
 
 use serde_json::Value;
 
@@ -22,9 +23,9 @@ struct Sizes {
     batches: f64,
     queries: f64,
     keys: f64,
-    /// Number of elements of a query and of a key.
+    /// Number of elements in each query and in each key.
     width: f64,
-    /// Number of elements of a value.
+    /// Number of elements in each value.
     value_width: f64,
 }
 
@@ -43,15 +44,16 @@ fn work(module: &Module, instruction: &Instruction, flops: f64) -> Work {
     Work { from_shapes: true, written: bytes.written - scratch, ..bytes }.product(flops, &first.shape)
 }
 
-/// Returns the bytes of scratch memory: the last of several results, if it is a row of bytes.
+/// Returns the bytes of scratch memory. If there are several results and the last one is a one-dimensional array of
+/// bytes, it is scratch memory.
 fn scratch_bytes(shape: &Shape) -> f64 {
     let last = shape.tuple().last().and_then(Shape::array);
     let bytes = last.filter(|array| array.data_type.name() == "u8" && array.dimensions.len() == 1);
     bytes.map_or(0.0, ArrayShape::bytes)
 }
 
-/// Returns the work of a cuDNN call. Its configuration contains the shape of the pairs, `[batch, heads, queries,
-/// keys]`, and the mask.
+/// Returns the work of a cuDNN call. The configuration of the call contains the shape of the pairs, `[batch, heads,
+/// queries, keys]`, and the mask.
 pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) -> Work {
     let Some(config) = parse(&instruction.attributes().backend_config) else { return Work::UNKNOWN };
     let Some(sizes) = cudnn_sizes(module, instruction, &config) else { return Work::UNKNOWN };
@@ -64,8 +66,8 @@ pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) ->
     work(module, instruction, sizes.flops(mask.contains("CAUSAL"), target.contains("Backward")))
 }
 
-/// Returns the sizes of a cuDNN call. The first operands of forward and backward are queries, keys and values, whose
-/// last dimension is the head dimension.
+/// Returns the sizes of a cuDNN call. The first three operands, in both the forward and the backward pass, are queries,
+/// keys and values. Their last dimension is the head dimension.
 fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Option<Sizes> {
     let width = |n| Some(*module.operand(instruction, n)?.shape.array()?.dimensions.last()? as f64);
     let pairs = ints(member(config, "intermediate_tensor_shape")?.get("dimensions"))?;
@@ -76,8 +78,8 @@ fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Op
     (elements == sizes.batches * sizes.queries * sizes.width).then_some(sizes)
 }
 
-/// Returns the work of a call to Transformer Engine. Its arrays are `[batch, sequence, (3 or 2 packed,) heads, width]`.
-/// If arrays are packed, the operands for the others are empty.
+/// Returns the work of a call to Transformer Engine. The arrays of the call are `[batch, sequence, (3 or 2 packed,)
+/// heads, width]`. If several arrays are packed into one operand, the operands of the other arrays are empty.
 ///
 /// ```text
 /// packed      [b, s, 3, h, d]   empty             empty
@@ -124,10 +126,11 @@ fn empty(dimensions: &[u64]) -> bool {
     dimensions.contains(&0)
 }
 
-/// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that name in
-/// JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal. Types 4 and 5 are the causal types aligned to the
-/// last query. All causal types keep the same share of the pairs if there are as many keys as queries. Returns `None` if the
-/// attributes have no mask type, or if the attributes restrict queries to a window or to one of several segments.
+/// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that
+/// name in JSON. The mask types are 0 none, 1 padding, 2 causal, 3 padding and causal. Types 4 and 5 are the causal
+/// types aligned to the last query. If there are as many keys as queries, all causal types keep the same share of the
+/// pairs. Returns `None` if the attributes have no mask type, or if they restrict queries to a window or to one of
+/// several segments.
 fn transformer_engine_mask(config: &str) -> Option<bool> {
     let number = |name: &str| -> Option<i64> {
         let rest = config.split_once(name)?.1.trim_start_matches(['"', ' ', '=', ':', '\\']);

@@ -1,4 +1,4 @@
-//! Counts the additions of collectives, and the device memory that they read and write.
+//! Counts the arithmetic of collectives, and the bytes that they read from and write to device memory.
 
 use super::analysis::Analysis;
 use super::work::{Arithmetic, Work};
@@ -32,16 +32,16 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..bytes }
 }
 
-/// Returns the cycles of the operation that combines two elements.
+/// Returns the number of clock cycles of the operation that combines two elements.
 fn cycles(analysis: &Analysis, instruction: &Instruction) -> f64 {
     let module = analysis.module;
     let root = module.called(instruction, 0).and_then(|computation| module.root(computation));
     root.map_or(3.0, elementwise::cycles)
 }
 
-/// Returns the bytes of an all-gather or reduce-scatter among n devices in a ring, in shards. In each of n - 1 steps, a
-/// shard is read and sent, and an arriving shard is written or added to a shard that is read. The device's own shard is
-/// read and written. Each of the n shards of the larger side is written or read once.
+/// Returns the bytes of an all-gather or reduce-scatter among n devices in a ring. In each of n - 1 steps, a shard is
+/// read and sent, and an arriving shard is written, or is added to a shard that is read. The device's own shard is read
+/// and written. The larger of operand and result has n shards, each of which is written or read once.
 ///
 /// ```text
 /// n = 4:  (n - 1) sent + (n - 1) received + 1 own + n = 3 n - 1 = 11 shards

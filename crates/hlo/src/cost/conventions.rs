@@ -9,7 +9,7 @@ pub enum Conventions {
     #[default]
     Gpu,
     /// XLA's general analysis, which its CPU backend uses: an elementwise operation is one FLOP or one transcendental
-    /// function per element. It has the same corrections as for GPUs.
+    /// function per element. The corrections are the same as for GPUs.
     Cpu,
     /// XLA's general analysis without changes: the values of a compiled program's `cost_analysis()`.
     General,
@@ -21,14 +21,14 @@ impl Conventions {
         if platform == Some(Platform::Cpu) { Conventions::Cpu } else { Conventions::Gpu }
     }
 
-    /// Returns true for XLA's GPU analysis. It counts cycles instead of operations, and the bytes that GPU kernels
-    /// move.
+    /// Returns true for XLA's GPU analysis. This analysis counts clock cycles instead of operations, and the bytes that
+    /// GPU kernels move.
     pub(super) fn is_gpu(self) -> bool {
         self == Conventions::Gpu
     }
 
-    /// Returns true if errors of XLA's analysis are corrected: it counts only one iteration of a loop, and treats waits as
-    /// moving bytes.
+    /// Returns true if errors of XLA's analysis are corrected. XLA counts only one iteration of a loop, and treats
+    /// waits as moving bytes.
     pub(super) fn corrects(self) -> bool {
         self != Conventions::General
     }

@@ -1,15 +1,15 @@
-//! Convolutions: the FLOPs include only kernel positions on elements of the input. Positions on padding or in the holes of
-//! a dilation are excluded.
+//! Counts the FLOPs of convolutions. A kernel element is included only if it meets an element of the input, not padding
+//! or a hole of a dilation.
 
 use super::moves;
 use super::work::Work;
 use crate::{ArrayShape, Instruction, Module, WindowDimension};
 
-/// Maximum number of positions. Larger windows or outputs are counted as if every position were valid, so that a damaged file
-/// cannot stall the analysis.
+/// Maximum number of positions. If a window or an output has more positions, the analysis assumes that every position
+/// is valid, so that a damaged file cannot stall the analysis.
 const MAX_POSITIONS: u64 = 1 << 22;
 
-/// Maximum number of spatial dimensions. A file with more is damaged.
+/// Maximum number of spatial dimensions. A file with more dimensions is damaged.
 const MAX_DIMENSIONS: usize = 8;
 
 /// Returns the work of a convolution instruction.
@@ -60,7 +60,7 @@ pub(super) fn flops(
     Some(2.0 * input_features.floor() * output_features * batches.floor() * positions)
 }
 
-/// Counts the pairs of an output position and a kernel element in which the kernel element is on an element of the
+/// Counts the pairs of an output position and a kernel element for which the kernel element meets an element of the
 /// input.
 fn valid_positions(window: &WindowDimension, input: u64, kernel: u64, output: u64) -> f64 {
     let base = window.base_dilation.max(1);

@@ -87,7 +87,7 @@ const TRANSCENDENTAL: &[&str] = &[
     "tanh",
 ];
 
-/// Cycles of operations that the table does not list.
+/// Clock cycles of operations that are missing from the table of cycles.
 const DEFAULT_CYCLES: f64 = 3.0;
 
 static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::new(|| {
@@ -106,7 +106,7 @@ pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
     within(module.computations(), instruction)
 }
 
-/// Like [`is_elementwise`], but uses only the computations read so far.
+/// Does the same as [`is_elementwise`], but with the computations that were read so far.
 pub(crate) fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     if !instruction.is("fusion") {
         return ELEMENTWISE.binary_search(&instruction.opcode.as_str()).is_ok();
@@ -115,7 +115,7 @@ pub(crate) fn within(computations: &[Computation], instruction: &Instruction) ->
     called.is_some_and(|computation| computation.elementwise)
 }
 
-/// Returns true if the instruction is elementwise and does arithmetic. Copies and constants do not.
+/// Returns true if the instruction is elementwise and does arithmetic, unlike copies and constants.
 pub(super) fn counts(instruction: &Instruction) -> bool {
     let opcode = instruction.opcode.as_str();
     ELEMENTWISE.binary_search(&opcode).is_ok() && !matches!(opcode, "copy" | "constant" | "map" | "rng")
@@ -142,7 +142,7 @@ pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conv
     Work { flops, transcendentals, arithmetic: Arithmetic { product: None, other }, ..bytes }
 }
 
-/// Returns the cycles per element, by the type of the result.
+/// Returns the clock cycles per element, which depend on the type of the result.
 pub(super) fn cycles(instruction: &Instruction) -> f64 {
     let array = instruction.shape.first_array();
     let listed = array.and_then(|array| CYCLES.get(&(instruction.opcode.as_str(), array.data_type)));

@@ -1,9 +1,10 @@
 //! Fusions: many instructions in one kernel. Intermediate values are in registers, and only parameters and results
 //! are in memory.
 //!
-//! On GPUs, each inner element is computed as often as it is needed. This *utilisation* is computed backwards from the
-//! result. Elementwise users need the same elements as their own users. Therefore, the needs of several users are added
-//! only at the *elementwise roots*: the next instructions that are not elementwise, or the result.
+//! On GPUs, each inner element is computed as often as it is needed. This number of times is the *utilisation* of the
+//! instruction, and is derived backwards from the result. Elementwise users need the same elements as their own users.
+//! Therefore, the utilisations of several users are added only at the *elementwise roots*: the next instructions that
+//! are not elementwise, or the result.
 //!
 //! ```text
 //! e = exp(p)            e needed by s as is, and by t transposed: computed twice
@@ -19,13 +20,13 @@ use super::moves;
 use super::work::Work;
 use crate::{Computation, ComputationIndex, Instruction, Module};
 
-/// Constants with more elements than this are read from memory on GPUs. On other platforms, the limit is the next constant
-/// below.
+/// On GPUs, constants with more elements than this are read from memory. For other platforms, see
+/// [`IMMEDIATE_ELEMENTS`].
 const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
 const IMMEDIATE_ELEMENTS: f64 = 1.0;
 
-/// Maximum number of entries in all sets of roots together. If it is exceeded, the analysis assumes that every instruction
-/// is needed once. Real fusions stay far below this limit.
+/// Maximum total number of entries in the sets of elementwise roots. Beyond this limit, the analysis assumes that every
+/// instruction is needed once. Real fusions stay far below this limit.
 const MAX_ROOTS: usize = 1 << 20;
 
 /// Maximum depth of nested fusions when only bytes are counted.
@@ -164,7 +165,7 @@ fn whole(share: f64, elements: f64) -> f64 {
     (share * elements * (1.0 - 1e-9)).ceil() / elements
 }
 
-/// Returns how much of each operand a nested fusion needs. Empty for other instructions.
+/// Returns how much of each operand a nested fusion needs. The result is empty for other instructions.
 fn of_nested(analysis: &mut Analysis, instruction: &Instruction) -> Vec<f64> {
     let module = analysis.module;
     let (Some(&index), Some(computation)) = (instruction.called.first(), module.called(instruction, 0)) else {
@@ -206,8 +207,9 @@ fn merge(into: &mut Vec<usize>, from: &[usize]) {
     }
 }
 
-/// Returns the bytes that are read for a parameter or constant under the general conventions. Slices read only their part.
-/// Each broadcast, reshape and nested fusion reads the value separately. All other users share one read.
+/// Returns the bytes that are read for a parameter or constant under the general conventions. A slice reads only its
+/// part of the value. Each broadcast, reshape and nested fusion reads the value separately. All other users share one
+/// read.
 fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction, depth: u32) -> f64 {
     if inner.is("constant") {
         return if inner.shape.elements() > IMMEDIATE_ELEMENTS { inner.shape.bytes() } else { 0.0 };

@@ -1,13 +1,14 @@
-//! Calls to LAPACK and BLAS by XLA's CPU backend: `lapack_spotrf_ffi`, `lapack_strsm_ffi`. Counts the leading terms of
-//! LAPACK's own operation counts (LAPACK Working Note 41), with multiplications and additions counted separately.
-//! Iterative routines (eigenvalues, singular values) have no count.
+//! Counts the work of calls that XLA's CPU backend makes to LAPACK and BLAS: `lapack_spotrf_ffi`, `lapack_strsm_ffi`.
+//! Uses the leading terms of LAPACK's own operation counts (LAPACK Working Note 41), with multiplications and additions
+//! counted separately. The work of iterative routines (eigenvalues, singular values) is unknown.
 
 use super::matrix::{Factorization, factor};
 use super::moves::{result, without_scratch};
 use super::work::{Arithmetic, Work};
 use crate::{ArrayShape, Instruction, Module};
 
-/// Returns the work of a call to a routine. Unknown if the target is not in the list.
+/// Returns the work of a call to a LAPACK or BLAS routine. The work of all routines that the function does not list is
+/// unknown.
 pub(super) fn work(module: &Module, instruction: &Instruction, target: &str) -> Work {
     match routine(target) {
         Some("potrf") => factor(module, instruction, Factorization::Cholesky),
@@ -21,8 +22,9 @@ pub(super) fn work(module: &Module, instruction: &Instruction, target: &str) -> 
     }
 }
 
-/// Returns the routine's name without the letter of its type: `potrf` for `lapack_spotrf_ffi`. Accepts only calls through
-/// XLA's typed interface, because older calls (`lapack_spotrf`) pass sizes and scratch memory as operands.
+/// Returns the routine's name without the letter of its data type: `potrf` for `lapack_spotrf_ffi`. Returns `None` for
+/// calls that do not use XLA's typed interface, because older calls (`lapack_spotrf`) pass sizes and scratch memory as
+/// operands.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_suffix("_ffi")?;
     let name = name.strip_prefix("lapack_").or_else(|| name.strip_prefix("blas_"))?;
@@ -40,7 +42,8 @@ fn reflectors(module: &Module, instruction: &Instruction) -> f64 {
     scales.map_or(0.0, |&size| size as f64)
 }
 
-/// Returns the count for forming the first columns of Q from `k` reflectors: `4 m n k - 2 (m + n) k^2 + 4 k^3 / 3`.
+/// Returns a function that counts the operations for forming the first columns of Q from `k` reflectors: `4 m n k - 2
+/// (m + n) k^2 + 4 k^3 / 3`.
 fn form_q(k: f64) -> impl Fn(f64, f64) -> f64 {
     move |m, n| 4.0 * m * n * k - 2.0 * (m + n) * k * k + 4.0 / 3.0 * k * k * k
 }
@@ -63,7 +66,7 @@ fn of_first(module: &Module, instruction: &Instruction, count: impl Fn(f64, f64)
 }
 
 /// Counts `n^2` for each right-hand side of an `n x n` matrix. Half of the matrix is read. The matrix may be on the
-/// left or on the right of the unknowns, so its size is taken from its own last dimension.
+/// left or on the right of the unknowns, so its own last dimension gives `n`.
 fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let (a, b) = (operand(module, instruction, 0), operand(module, instruction, 1));
     let (Some(a), Some(b), Some(result)) = (a, b, result(instruction)) else { return Work::UNKNOWN };

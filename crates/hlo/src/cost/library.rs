@@ -1,7 +1,7 @@
-//! Custom calls to libraries: their work follows from their shapes and configuration.
+//! Derives the work of custom calls to libraries from their shapes and configuration.
 //!
-//! XLA itself analyses only the matrix multiplications of cuBLASLt and the convolutions of cuDNN. It counts other calls as
-//! zero, so this module marks their counts as derived from shapes.
+//! XLA itself analyses only the matrix multiplications of cuBLASLt and the convolutions of cuDNN, and counts other
+//! calls as zero. This module marks the counts of those other calls as derived from shapes.
 
 use super::analysis::Analysis;
 use super::matrix::{Factorization, cholesky, dot_flops, factor, triangular_solve};
@@ -11,7 +11,7 @@ use super::{attention, convolution, lapack};
 use crate::backend_config::{dot, int, member, parse};
 use crate::{Instruction, Module, Shape};
 
-/// Returns the work of a custom call. Unknown if the target is not in the list.
+/// Returns the work of a custom call. If crossprof does not know the target, the author's estimate is used.
 pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     let module = analysis.module;
     let target = instruction.custom_call_target().unwrap_or_default();
@@ -43,8 +43,8 @@ pub fn has_author_estimate(instruction: &Instruction) -> Option<bool> {
 /// Member of a custom call's configuration in which Pallas records the author's estimate.
 const COST_ESTIMATE: &str = "cost_estimate";
 
-/// Returns the cost declared by a kernel's author: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in the
-/// configuration, as written by Pallas. Unknown if the configuration contains no estimate.
+/// Returns the cost that a kernel's author declared: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in
+/// the configuration, which Pallas writes. The work is unknown if the configuration contains no estimate.
 fn estimate(config: &str) -> Work {
     let config = parse(config);
     let found = config.as_ref().and_then(|config| member(config, COST_ESTIMATE));
@@ -55,7 +55,8 @@ fn estimate(config: &str) -> Work {
     Work { flops, transcendentals, ..Work::moves(bytes, 0.0) }
 }
 
-/// Counts `2 m n k`. Scaling, bias and activation are left out, because they take only a few operations.
+/// Counts `2 m n k` FLOPs for a matrix multiplication. Scaling, bias and activation are left out, because they take
+/// only a few operations.
 fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work {
     let config = parse(&instruction.attributes().backend_config);
     let numbers = config.and_then(|config| dot(&config, "dot_dimension_numbers"));
@@ -71,7 +72,8 @@ fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work
     Work { from_shapes, ..without_scratch(module, instruction, result) }.product(flops, &shape)
 }
 
-/// Counts `[b, m, k]` times `[b, n, k]`, both in blocks that share a scale. The scales are the other operands.
+/// Counts the multiplication of `[b, m, k]` by `[b, n, k]`. The elements of both arrays form blocks that share a scale,
+/// and the scales are the other operands.
 fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
     let operand = |n| module.operand(instruction, n).map(|operand| &operand.shape);
     let (Some(lhs), Some(rhs), Some(result)) = (operand(0), operand(1), result(instruction)) else {

@@ -42,8 +42,8 @@ pub(super) enum Factorization {
     Qr,
 }
 
-/// Uses the classical counts, with multiplications and additions counted separately, for matrices with larger side m
-/// and smaller side n: Cholesky n^3 / 3, LU m n^2 - n^3 / 3, QR twice that.
+/// Uses the classical counts, with multiplications and additions counted separately. For matrices with larger side m
+/// and smaller side n, Cholesky takes n^3 / 3 operations, LU takes m n^2 - n^3 / 3, and QR takes twice as many as LU.
 pub(super) fn factor(module: &Module, instruction: &Instruction, kind: Factorization) -> Work {
     let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     let (Some(array), Some(result)) = (operand, result(instruction)) else { return Work::UNKNOWN };
@@ -73,7 +73,8 @@ pub(super) fn cholesky(module: &Module, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..Work::moves(bytes, bytes) }
 }
 
-/// Counts a multiply-add for each element of the result and each row of the matrix. Half of the matrix is read.
+/// Counts a multiply-add for each combination of an element of the result and a row of the matrix. Half of the matrix
+/// is read.
 pub(super) fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
     let (Some(a), Some(b)) = (operand(0), operand(1)) else { return Work::UNKNOWN };

@@ -1,5 +1,5 @@
-//! Cost of an instruction: operations and bytes, by a static analysis of the module. docs/metrics.md, "HLO cost
-//! analysis", defines it op by op.
+//! Computes the cost of an instruction (operations and bytes) by a static analysis of the module. docs/metrics.md, "HLO
+//! cost analysis", defines the cost of each op.
 //!
 //! ```text
 //! instruction -> opcode
@@ -48,8 +48,8 @@ pub struct Cost {
     pub bytes_written: f64,
     /// Source of the numbers.
     pub source: CostSource,
-    /// Operand type of the main arithmetic: the matrix multiplication or convolution, or the largest part of the work if
-    /// there is neither. `None` if there is no arithmetic.
+    /// Operand type of the matrix multiplication or convolution. If there is neither, this is the type of the largest
+    /// part of the arithmetic. `None` if there is no arithmetic.
     pub data_type: Option<DataType>,
 }
 
@@ -62,8 +62,8 @@ pub enum CostSource {
     Shapes,
 }
 
-/// Returns the cost of one execution of `instruction`, under [`Conventions::Gpu`]. Returns `None` if the cost is unknown:
-/// for a custom call to an unknown library, or for anything that contains such a call.
+/// Returns the cost of one execution of `instruction`, under [`Conventions::Gpu`]. Returns `None` if the cost is
+/// unknown: for a custom call to an unknown library, or for an instruction that contains such a call.
 ///
 /// Each call repeats the analysis of everything inside the instruction, so callers should store the result.
 pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {

@@ -4,7 +4,7 @@ use super::conventions::Conventions;
 use super::work::Work;
 use crate::{ArrayShape, Instruction, Module, Shape};
 
-/// Size of a pointer in a tuple's table, in bytes.
+/// Size of a pointer in a tuple's pointer table, in bytes.
 const POINTER_BYTES: f64 = 8.0;
 
 /// Counts each operand as read once and each result as written once.
@@ -12,8 +12,8 @@ pub(super) fn default(module: &Module, instruction: &Instruction) -> Work {
     Work::moves(module.operands(instruction).map(operand).sum(), instruction.shape.bytes())
 }
 
-/// Returns the bytes that are read for an operand. For a tuple, these are only the bytes of its table, because its
-/// elements are operands of other instructions.
+/// Returns the bytes that are read for an operand. For a tuple, returns only the bytes of its pointer table, because
+/// its elements are operands of other instructions.
 fn operand(operand: &Instruction) -> f64 {
     match &operand.shape {
         Shape::Tuple(elements) => elements.len() as f64 * POINTER_BYTES,
@@ -21,7 +21,7 @@ fn operand(operand: &Instruction) -> f64 {
     }
 }
 
-/// Returns the bytes of the `n`-th operand. Zero if there is none.
+/// Returns the bytes of the `n`-th operand. Returns zero if there is no such operand.
 fn bytes_of(module: &Module, instruction: &Instruction, n: usize) -> f64 {
     module.operand(instruction, n).map_or(0.0, operand)
 }
@@ -83,12 +83,13 @@ fn is_bitcast(module: &Module, instruction: &Instruction) -> bool {
     from.tiles == to.tiles && renamed.eq(from.minor_to_major.iter().map(|&dimension| Some(dimension)))
 }
 
-/// Returns the actual result. The rest of a tuple is scratch memory and auxiliary values.
+/// Returns the actual result. If the result is a tuple, its other elements are scratch memory and auxiliary values.
 pub(super) fn result(instruction: &Instruction) -> Option<&ArrayShape> {
     instruction.shape.tuple().first().unwrap_or(&instruction.shape).array()
 }
 
-/// Counts operands as read and the actual result as written. Counting scratch memory would reward its use.
+/// Counts operands as read and the actual result as written. Scratch memory is excluded, because its bytes would make a
+/// call look more efficient than it is.
 pub(super) fn without_scratch(module: &Module, instruction: &Instruction, result: &ArrayShape) -> Work {
     Work { written: result.bytes(), ..default(module, instruction) }
 }

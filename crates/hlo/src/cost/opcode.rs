@@ -28,8 +28,9 @@ pub(super) fn work(analysis: &mut Analysis<'_>, instruction: &Instruction) -> Wo
     }
 }
 
-/// Counts `2 * 4 * n * log2(n)` for a transform of n elements: a complex multiplication is four multiply-adds. For a
-/// transform over several dimensions, the logarithms are added. XLA multiplies them, which overstates the work.
+/// Counts `2 * 4 * n * log2(n)` FLOPs for a transform of n elements: a complex multiplication is four multiply-adds.
+/// For a transform over several dimensions, the logarithms are added. XLA multiplies the logarithms, which overstates
+/// the work.
 fn fft(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     let bytes = moves::default(analysis.module, instruction);
     let Some(operand) = analysis.module.operand(instruction, 0) else { return Work::UNKNOWN };
@@ -41,13 +42,14 @@ fn fft(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..bytes }
 }
 
-/// Counts random numbers as transcendental functions. The GPU conventions define no count for them.
+/// Counts random numbers as transcendental functions. The GPU conventions define no count for random numbers.
 fn random(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     Work { transcendentals: instruction.shape.elements(), ..moves::default(analysis.module, instruction) }
 }
 
 /// Counts a concatenation of arrays. A concatenation computes nothing, but on GPUs, XLA counts six cycles per element
-/// for selecting the operand. If the operands' borders are not at multiples of a warp, XLA counts 400 cycles.
+/// for selecting the operand. If the boundaries between operands are not at multiples of a warp, XLA counts 400 cycles
+/// per element.
 fn concatenate(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     let bytes = moves::default(analysis.module, instruction);
     if !analysis.conventions.is_gpu() {
@@ -68,8 +70,8 @@ fn sort(module: &Module, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..moves::default(module, instruction) }
 }
 
-/// Returns `ceil(log2 n)`: the number of doublings from 1 until it is at least `n`. Zero below 2. The result is exact, unlike
-/// that of a logarithm, whose rounding depends on the machine.
+/// Returns `ceil(log2 n)`, or 0 if `n` is below 2. Doubling gives an exact result, but the rounding of a logarithm
+/// depends on the machine.
 fn halvings(n: f64) -> f64 {
     let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
     powers.take_while(|&power| power < n).count() as f64

@@ -31,7 +31,8 @@ pub(super) fn work(analysis: &mut Analysis, instruction: &Instruction) -> Work {
     Work { read: bytes.read, written: bytes.written, ..work }
 }
 
-/// Returns the work of the computation, applied `times` times. Its values stay in registers, so its bytes are excluded.
+/// Returns the work of applying the computation `times` times. The computation's values stay in registers, so its bytes
+/// are excluded.
 fn applied(analysis: &mut Analysis, instruction: &Instruction, n: usize, times: f64) -> Work {
     let once = analysis.called(instruction, n);
     let array = analysis.module.operand(instruction, 0).and_then(|operand| operand.shape.array());
@@ -66,9 +67,9 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
-/// Returns the number of applications. Each element of the result takes one application fewer than the number of elements
-/// in its window. A window that always covers the whole dimension is a reduction with a broadcast result, and is computed
-/// once.
+/// Returns the number of times that the computation is applied. For each element of the result, this number is one less
+/// than the number of elements in the window. A window that always covers the whole dimension is a reduction with a
+/// broadcast result, and is computed once.
 ///
 /// ```text
 /// size 2n - 1, padding n - 1 on both sides:   [ . . . x x x x ]      every position sees all n elements

@@ -1,4 +1,4 @@
-//! Work: the operations and bytes that an analysis adds up.
+//! Operations and bytes that a cost analysis adds up.
 
 use crate::{ArrayShape, DataType, Shape};
 
@@ -72,7 +72,7 @@ impl Work {
         }
     }
 
-    /// Returns the maximum of each number, because only one of two branches runs.
+    /// Combines the work of two branches into the maximum of each number, because only one of the branches runs.
     pub(super) fn or(self, other: Work) -> Work {
         Work {
             flops: self.flops.max(other.flops),
@@ -85,7 +85,7 @@ impl Work {
         }
     }
 
-    /// Sets the FLOPs of a matrix product, whose type decides the type of the whole work.
+    /// Sets the FLOPs of a matrix product. The operand's data type becomes the data type of the whole work.
     pub(super) fn product(mut self, flops: f64, operand: &Shape) -> Work {
         self.flops = flops;
         self.arithmetic.product = operand.first_array().map(|array| (array.data_type, flops));
@@ -93,27 +93,28 @@ impl Work {
     }
 }
 
-/// Types of the arithmetic, each with its number of operations.
+/// Data types of the arithmetic, each with its number of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arithmetic {
     /// The largest matrix multiplication or convolution.
     pub(super) product: Option<(DataType, f64)>,
-    /// The largest part of all other arithmetic.
+    /// The data type with the most operations in all other arithmetic.
     pub(super) other: Option<(DataType, f64)>,
 }
 
 impl Arithmetic {
-    /// Creates arithmetic on an array that is not a matrix product.
+    /// Creates the arithmetic of an operation on an array that is not a matrix product.
     pub(super) fn other(array: &ArrayShape, flops: f64) -> Arithmetic {
         Arithmetic { product: None, other: Some((array.data_type, flops)) }
     }
 
-    /// Returns the type of the products, or the type of the other arithmetic if there are no products.
+    /// Returns the data type of the products, or of the other arithmetic if there are no products.
     pub(super) fn data_type(self) -> Option<DataType> {
         self.product.or(self.other).map(|(data_type, _)| data_type)
     }
 
-    /// Returns the larger of the two. If they are equal, returns the wider type.
+    /// Keeps the larger product and the larger other arithmetic of `self` and `other`. If they have equally many
+    /// operations, keeps the wider data type.
     pub(super) fn or(self, other: Arithmetic) -> Arithmetic {
         Arithmetic { product: larger(self.product, other.product), other: larger(self.other, other.other) }
     }

@@ -42,7 +42,7 @@ impl Aspect {
         Aspect::Attributes,
     ];
 
-    /// Returns the word of the aspect in JSON.
+    /// Returns the word for the aspect in JSON.
     pub fn key(self) -> &'static str {
         match self {
             Aspect::Shape => "shape",
@@ -152,7 +152,7 @@ fn contents_differ(pair: Pair<'_, '_>, differs_a: &[bool], differs_b: &[bool]) -
     })
 }
 
-/// Returns true if the operands of the two instructions are not partners of each other. The order does not matter for
+/// Returns true if the operands of the two instructions were not matched with each other. The order does not matter for
 /// commutative instructions and fusions.
 fn operands_differ(pair: Pair<'_, '_>) -> bool {
     let (in_a, in_b) = (pair.in_a, pair.in_b);
@@ -167,8 +167,8 @@ fn operands_differ(pair: Pair<'_, '_>) -> bool {
     in_a.operands.len() != in_b.operands.len() || partners.zip(&in_b.operands).any(|(of_a, &of_b)| of_a != Some(of_b))
 }
 
-/// Returns true if the two instructions take different elements of their tuples. If the tuples have different sizes, their
-/// elements are numbered differently, so the result is always false.
+/// Returns true if the two instructions take different elements of their tuples. Returns false if the tuples have
+/// different sizes, because their elements are then numbered differently.
 fn element_differs(pair: Pair<'_, '_>, of_a: Identity, of_b: Identity) -> bool {
     let size =
         |side: &Side<'_>, it: &Instruction| side.module.operand(it, 0).map_or(0, |operand| operand.shape.tuple().len());
@@ -207,14 +207,14 @@ fn sharding(instruction: &Instruction) -> String {
     shardy.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Names the called computations with their numbers of instructions.
+/// Names the called computations, each with its number of instructions.
 fn contents(module: &Module, instruction: &Instruction) -> String {
     let called = instruction.called.iter().filter_map(|&index| module.computation(index));
     let texts = called.map(|it| format!("%{} ({} instructions)", it.name, module.instructions_of(it).len()));
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Names the operands that are not partners of each other.
+/// Names the operands that were not matched with each other.
 fn operands(of: &Difference, (a, in_a): (&Module, &Instruction), (b, in_b): (&Module, &Instruction)) -> [String; 2] {
     let names = |module: &Module, chosen: &[InstructionIndex]| {
         let names = chosen.iter().filter_map(|&at| Some(format!("%{}", module.at(at)?.name)));

@@ -1,4 +1,4 @@
-//! Hashes of an instruction's surroundings.
+//! Computes hashes of instructions and of the instructions around them.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use super::side::{Level, Side, computations};
 use crate::instruction::{ComputationIndex, Instruction, InstructionIndex};
 use crate::module::Module;
 
-/// Maximum depth of fusions inside fusions that are hashed with their operands.
+/// Maximum depth of nested fusions that are hashed with their operands.
 const MAX_DEPTH: usize = 4;
 
 /// Returns a program with the hashes of its instructions at all levels.
@@ -19,7 +19,7 @@ pub(super) fn hashed(module: &Module) -> Side<'_> {
     side
 }
 
-/// Fills the hashes of all instructions at a level. Callees are hashed before their callers.
+/// Computes the hashes of all instructions at a level. Callees are hashed before their callers.
 fn fill(side: &mut Side<'_>, level: Level) {
     let count = side.module.instructions().len();
     let hashes = side.at_mut(level);
@@ -94,8 +94,8 @@ fn around(side: &Side<'_>, index: InstructionIndex, instruction: &Instruction, l
     mix(mix(get(of, index), operands), users)
 }
 
-/// Combines the hashes of operands. Their order matters unless the instruction is commutative, or a fusion, whose operands
-/// may be listed in any order.
+/// Combines the hashes of operands. The order of the operands matters, unless the instruction is commutative or a
+/// fusion. A fusion may list its operands in any order.
 fn combined(instruction: &Instruction, operands: impl Iterator<Item = u64>) -> u64 {
     if is_commutative(&instruction.opcode) || instruction.is("fusion") {
         operands.fold(7, |sum, operand| sum.wrapping_add(mix(operand, 11)))
@@ -104,8 +104,8 @@ fn combined(instruction: &Instruction, operands: impl Iterator<Item = u64>) -> u
     }
 }
 
-/// Hashes of everything that each instruction of a computation depends on. `of_parameter` returns the hashes of matched
-/// parameters.
+/// Returns, for each instruction of a computation, a hash of everything that the instruction depends on. `of_parameter`
+/// contains the hashes of matched parameters.
 pub(super) fn down(
     side: &Side<'_>,
     computation: ComputationIndex,
@@ -171,8 +171,8 @@ impl Down<'_, '_> {
     }
 }
 
-/// Returns hashes that distinguish instructions by everything that they depend on and everything that depends on them. A second
-/// pass repeats this, starting from the hashes of the first pass.
+/// Returns hashes that distinguish instructions by everything that they depend on and everything that depends on them.
+/// The function makes two passes, and the second starts from the hashes of the first.
 pub(super) fn refined(side: &Side<'_>, computation: ComputationIndex, down: &[u64]) -> Vec<u64> {
     let module = side.module;
     let Some(it) = module.computation(computation) else { return Vec::new() };

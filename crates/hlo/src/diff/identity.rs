@@ -1,4 +1,5 @@
-//! Identity of a single instruction: hashes of its parts, without names and numbers that differ between compilations.
+//! Identity of a single instruction: hashes of its parts. Names and numbers that differ between compilations are left
+//! out.
 
 use std::hash::{Hash, Hasher};
 
@@ -23,7 +24,7 @@ pub(super) struct Identity {
     pub sharding: u64,
     /// Other attributes.
     pub attributes: u64,
-    /// Element of a tuple that the instruction takes.
+    /// Index of the tuple element that the instruction takes.
     pub element: i64,
     /// Framework path. Zero if unknown.
     pub path: u64,
@@ -64,7 +65,7 @@ impl Identity {
         identity
     }
 
-    /// Adds a shape. The reader limits the nesting of tuples, and therefore the depth of the recursion.
+    /// Adds a shape. The recursion is not deep, because the reader of modules limits the nesting of tuples.
     fn read_shape(&mut self, shape: &Shape) {
         match shape {
             Shape::Array(ArrayShape { data_type, dimensions, dynamic, layout }) => {
@@ -116,7 +117,7 @@ fn frontend(own: &Attributes, of_sharding: bool) -> u64 {
 }
 
 /// Returns the hash of the attributes. Leaves out the sharding, and values that differ between compilations or follow
-/// from operands: channels, the number of a parameter, the index of a tuple's element. Values that some files omit are
+/// from operands: channels, parameter numbers, and indices of tuple elements. Values that some files omit are
 /// normalised.
 fn attributes(instruction: &Instruction) -> u64 {
     let own = instruction.attributes();
@@ -178,8 +179,8 @@ fn attributes(instruction: &Instruction) -> u64 {
     hash((of_shape, of_rare, of_device, of_call, counts, of_options, of_random, (comparison_direction, literal)))
 }
 
-/// Returns the hashes of a framework path with and without its last part. Both leave out the name of the compiled function
-/// at the start of the path.
+/// Returns the hashes of a framework path with and without its last part. Both hashes leave out the name of the
+/// compiled function at the start of the path.
 fn paths(op_name: &str) -> (u64, u64) {
     let of = |path: &str| if path.is_empty() { 0 } else { hash(path) };
     let path = match op_name.split_once('/') {

@@ -23,7 +23,7 @@ pub(super) struct Matching {
     computation_of_b: Vec<u32>,
 }
 
-/// Two computations whose instructions are to be matched, and pairs that their callers imply.
+/// Two computations whose instructions are to be matched, and the pairs of parameters that follow from their callers.
 struct Task {
     a: ComputationIndex,
     b: ComputationIndex,
@@ -84,7 +84,7 @@ impl Matching {
         get32(&self.computation_of_a, a) == b && b != FREE
     }
 
-    /// Makes a pair of two computations, unless one of them already has a partner.
+    /// Pairs two computations, unless one of them already has a partner.
     fn pair(
         &mut self,
         tasks: &mut VecDeque<Task>,
@@ -143,7 +143,7 @@ impl Matching {
     }
 }
 
-/// Returns true for each computation that the entry calls, directly or through others.
+/// Returns true for each computation that the entry computation calls, directly or indirectly.
 fn reached(side: &Side<'_>, entry: Option<ComputationIndex>) -> Vec<bool> {
     let mut reached = vec![false; side.module.computations().len()];
     let mut next: Vec<ComputationIndex> = entry.into_iter().collect();
@@ -160,7 +160,7 @@ fn get32(list: &[u32], index: u32) -> u32 {
     list.get(index as usize).copied().unwrap_or(FREE)
 }
 
-/// Returns the pairs of parameters with these numbers.
+/// Converts pairs of parameter numbers to pairs of parameters.
 fn parameters(
     a: &Side<'_>,
     b: &Side<'_>,
@@ -183,9 +183,9 @@ fn by_number(
     both.filter_map(|(of_a, of_b)| Some(((*of_a)?, (*of_b)?))).collect()
 }
 
-/// Returns the pairs of the arguments of two programs. Arguments are matched by name, because an additional argument
-/// changes the numbers of all arguments after it. If an argument has no name, all arguments are matched by number, provided
-/// that both programs have equally many.
+/// Returns pairs of the arguments of two programs. Arguments are matched by name, because an additional argument
+/// changes the numbers of all arguments after it. If an argument has no name, all arguments are matched by number,
+/// provided that both programs have the same number of arguments.
 fn arguments(
     a: &Side<'_>,
     b: &Side<'_>,
@@ -221,7 +221,7 @@ struct Pass<'p, 'm> {
     /// Pairs whose neighbours are not yet matched.
     queue: Vec<(InstructionIndex, InstructionIndex)>,
     scratch: (Keyed, Keyed),
-    /// Details that the keys of neighbours include.
+    /// Details of neighbours that must be equal in a match.
     precision: Precision,
 }
 
@@ -230,13 +230,13 @@ struct Pass<'p, 'm> {
 enum Ties {
     /// The instructions are not matched.
     Skip,
-    /// The instructions are matched in their order, if both sides have equally many.
+    /// The instructions are matched in their order, if both sides have the same number of them.
     InOrder,
 }
 
 impl Pass<'_, '_> {
-    /// Matches with framework paths first, because an additional layer shifts the structure but not the paths of the other
-    /// layers.
+    /// Compares framework paths first, because an additional layer changes the structure around other layers but not
+    /// their paths.
     fn run(&mut self, task: &Task) {
         let (Some(in_a), Some(in_b)) = (self.a.module.computation(task.a), self.b.module.computation(task.b)) else {
             return;
@@ -309,7 +309,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Matches instructions with the same path and the same surroundings, or with the same path alone.
+    /// Matches instructions with the same path and the same operands and users, or with the same path alone.
     fn surroundings(&mut self, level: Level, ranges: &Ranges) {
         let (a, b) = (self.a.at(level), self.b.at(level));
         let ties = if self.precision == Precision::Path { Ties::Skip } else { Ties::InOrder };
@@ -367,8 +367,8 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Matches two lists in their order. Matches the neighbours of each pair before the next pair, so that connected instructions
-    /// get partners that are connected too.
+    /// Matches two lists in their order. Matches the neighbours of each pair before the next pair, so that connected
+    /// instructions get connected partners.
     fn in_order(&mut self, level: Level, list_a: &[(u64, u32)], list_b: &[(u64, u32)]) {
         let mut rest = list_b.iter();
         for &(_, at_a) in list_a {
@@ -381,7 +381,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Makes a pair, unless one of the instructions already has a partner.
+    /// Pairs two instructions, unless one of them already has a partner.
     fn link(&mut self, a: InstructionIndex, b: InstructionIndex) {
         let places = (self.matching.to_b.get_mut(a as usize), self.matching.to_a.get_mut(b as usize));
         if let (Some(of_a), Some(of_b)) = places
@@ -400,7 +400,7 @@ impl Pass<'_, '_> {
         self.drain(level);
     }
 
-    /// Matches the neighbours of new pairs, and the neighbours of those pairs.
+    /// Matches the neighbours of new pairs until there are no new pairs.
     fn drain(&mut self, level: Level) {
         while let Some((at_a, at_b)) = self.queue.pop() {
             let (Some(in_a), Some(in_b)) = (self.a.module.at(at_a), self.b.module.at(at_b)) else { continue };

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A pair of instructions leads to the computations that both call, so the insides of fusions and loops are compared
-//! too. Framework paths decide between candidates with the same hashes. The work is n log n in the number of
-//! instructions and edges. Cyclic and truncated programs also give a result, because no step needs to reach the end of
-//! a chain of edges.
+//! too. Framework paths decide between candidates with the same hashes. The run time is O(n log n) in the number of
+//! instructions and edges. Cyclic and truncated programs can be compared too, because no step follows edges to the end
+//! of a chain.
 
 mod aspects;
 mod hashes;
@@ -33,7 +33,7 @@ use super::instruction::InstructionIndex;
 use super::module::{Computation, Module};
 use matching::Matching;
 
-/// Difference of a program `b` from a program `a`.
+/// Difference between a program `a` and a program `b`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     /// Number of pairs that do not differ.
@@ -55,7 +55,7 @@ pub struct Changed {
     pub a: InstructionIndex,
     /// The instruction in `b`.
     pub b: InstructionIndex,
-    /// Differences of the two.
+    /// Aspects in which the two instructions differ.
     pub aspects: Vec<Aspect>,
 }
 

@@ -1,14 +1,14 @@
-//! Candidates around a matched pair: operands with operands, users with users.
+//! Finds candidates for matching around a matched pair: operands with operands, and users with users.
 
 use super::hashes::get;
 use super::identity::{is_commutative, mix};
 use super::side::{Level, Side};
 use crate::instruction::{Instruction, InstructionIndex};
 
-/// Neighbours of an instruction with their keys, reused from pair to pair.
+/// Neighbours of an instruction with their keys. Callers reuse the memory of the list for the next pair.
 pub(super) type Keyed = Vec<(u64, InstructionIndex)>;
 
-/// Details that the keys of neighbours include.
+/// Details of neighbours that must be equal in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Precision {
     /// The framework path. The position of an operand is left out.
@@ -45,7 +45,7 @@ pub(super) fn operands(
     unique(out);
 }
 
-/// Lists the users for which `is_free` returns true. A user with several uses is listed once.
+/// Lists the users for which `is_free` returns true. A user that uses the instruction several times is listed once.
 pub(super) fn users(
     side: &Side<'_>,
     of: InstructionIndex,
@@ -67,12 +67,12 @@ pub(super) fn users(
     unique(out);
 }
 
-/// Returns the scope if a match by opcode alone requires the same scope.
+/// Returns the hash of the scope if a match by opcode alone requires the same scope.
 fn scope_of(side: &Side<'_>, index: InstructionIndex, level: Level, precision: Precision) -> u64 {
     if level == Level::SameOpcode && precision == Precision::Position { side.identity(index).scope } else { 0 }
 }
 
-/// Sorts by key, and keeps one entry of each instruction.
+/// Sorts the neighbours by key, and keeps one entry for each instruction.
 fn unique(list: &mut Keyed) {
     if list.len() > 1 {
         list.sort_unstable_by_key(|it| (it.1, it.0));
@@ -81,7 +81,7 @@ fn unique(list: &mut Keyed) {
     }
 }
 
-/// Calls `found` with the pairs whose key occurs once on each side. Both lists are sorted by key.
+/// Calls `found` with each pair whose key occurs exactly once in each list. Both lists are sorted by key.
 pub(super) fn pairs(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(u32, u32)) {
     groups(a, b, |group_a, group_b| {
         if let (&[(_, one_a)], &[(_, one_b)]) = (group_a, group_b) {
@@ -90,7 +90,7 @@ pub(super) fn pairs(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(u3
     });
 }
 
-/// Calls `found` with the entries of each key that occurs on both sides. Both lists are sorted by key.
+/// Calls `found` with the entries of each key that occurs in both lists. Both lists are sorted by key.
 pub(super) fn groups(a: &[(u64, u32)], b: &[(u64, u32)], mut found: impl FnMut(&[(u64, u32)], &[(u64, u32)])) {
     let (mut a, mut b) = (a, b);
     while let (Some(first_a), Some(first_b)) = (a.first(), b.first()) {

@@ -1,4 +1,5 @@
-//! Places of instructions in a program: whether they run by themselves, and the scope that they belong to.
+//! Finds the places of instructions in a program: whether an instruction runs by itself, and the scope that it belongs
+//! to.
 
 use base::framework_path::{scopes, training_pass};
 
@@ -8,7 +9,7 @@ use crate::module::Module;
 /// Opcodes whose called computations run one instruction at a time.
 const RUNS: [&str; 5] = ["while", "conditional", "call", "async-start", "custom-call"];
 
-/// Maximum depth of fusions inside fusions.
+/// Maximum depth of nested fusions.
 const MOST_NESTED: usize = 4;
 
 /// Places of the instructions of one program.

@@ -1,4 +1,4 @@
-//! One of the two programs, with hashes of its instructions.
+//! One of the two compared programs, with hashes of its instructions.
 
 use super::identity::{Identity, is_commutative, mix, passes_tuple};
 use crate::instruction::{ComputationIndex, Instruction, InstructionIndex};
@@ -23,9 +23,9 @@ impl Level {
 /// Hashes of each instruction at one level.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hashes {
-    /// Hash of the instruction itself, with the instructions that it calls.
+    /// Hash of the instruction itself and of the computations that it calls.
     pub label: Vec<u64>,
-    /// Hash of everything that uses the instruction.
+    /// Hash of everything that depends on the instruction.
     pub up: Vec<u64>,
     /// Hash of the operands and users.
     pub near: Vec<u64>,
@@ -49,7 +49,7 @@ pub(super) struct Side<'m> {
     /// Parameters of each computation, by number.
     parameters: Vec<Vec<Option<InstructionIndex>>>,
     users: Vec<Use>,
-    /// Start of each instruction's users in `users`.
+    /// Index in `users` of the first use of each instruction.
     starts: Vec<u32>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Use {
 }
 
 impl<'m> Side<'m> {
-    /// Reads a program. Its hashes are empty until [`super::hashes::hashed`] fills them.
+    /// Reads a program. The hashes are empty until [`super::hashes::hashed`] fills them.
     pub(super) fn new(module: &'m Module) -> Side<'m> {
         let identities: Vec<Identity> = module.instructions().iter().map(Identity::of).collect();
         let mut callers = vec![0u32; module.computations().len()];
@@ -88,7 +88,7 @@ impl<'m> Side<'m> {
         }
     }
 
-    /// Returns the hashes at a level, to fill them.
+    /// Returns the hashes at a level as a mutable reference.
     pub(super) fn at_mut(&mut self, level: Level) -> &mut Hashes {
         let [equal, same_shape, same_opcode] = &mut self.levels;
         match level {
@@ -98,7 +98,7 @@ impl<'m> Side<'m> {
         }
     }
 
-    /// Returns the parameter of a computation with a number.
+    /// Returns the parameter of a computation that has the number `number`.
     pub(super) fn parameter(&self, computation: ComputationIndex, number: u32) -> Option<InstructionIndex> {
         self.parameters(computation).get(number as usize).copied().flatten()
     }
@@ -119,7 +119,7 @@ impl<'m> Side<'m> {
         self.users.get(bound(index as usize)..bound(index as usize + 1)).unwrap_or_default()
     }
 
-    /// Returns the hash of an instruction's own parts at a level, without those of the computations that it calls.
+    /// Returns the hash of an instruction's own parts at a level, without the computations that it calls.
     pub(super) fn own_label(&self, index: InstructionIndex, instruction: &Instruction, level: Level) -> u64 {
         let of = self.identity(index);
         if level == Level::SameOpcode {
@@ -139,9 +139,9 @@ impl<'m> Side<'m> {
         label
     }
 
-    /// Returns the role of an operand: its position or, for a fusion, a hash of the uses of the operand inside the fusion.
-    /// Operands that are interchangeable have the same role. At the loosest level, all operands of a fusion have the same
-    /// role.
+    /// Returns the role of an operand: its position or, for a fusion, a hash of the uses of the operand inside the
+    /// fusion. Operands that are interchangeable have the same role. At the level [`Level::SameOpcode`], all operands
+    /// of a fusion have the same role.
     pub(super) fn role(&self, user: &Instruction, position: u32, level: Level) -> u64 {
         if is_commutative(&user.opcode) || user.is("tuple") {
             return 1;

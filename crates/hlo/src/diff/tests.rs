@@ -1,5 +1,5 @@
-//! Pairs of compilations with a known difference (tests/data/program-changes), programs against themselves in another order,
-//! programs without one instruction, and damaged programs.
+//! Compares pairs of compilations with a known difference (tests/data/program-changes), programs with themselves in
+//! another order and without one instruction, and damaged programs.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -29,7 +29,8 @@ fn files(name: &str) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// A pair of programs from the fixture, at one stage of the compilation, with the expected result from the script.
+/// A pair of programs from the fixture, at one stage of the compilation, with the expected result that the fixture's
+/// script computed.
 struct Case {
     a: Module,
     b: Module,
@@ -190,7 +191,7 @@ fn another_layout_changes_its_argument() {
     assert!(case.added().iter().filter(|it| it.is("copy")).count() == 2 && case.gone().is_empty());
 }
 
-/// Without the fusion pass, the same work is in other fusions: no product is new or gone.
+/// Without the fusion pass, the same work is in different fusions, but no product is new or gone.
 #[test]
 fn other_fusions_do_the_same_products() {
     let files = files("program-changes/pairs.tar.gz");
@@ -203,7 +204,7 @@ fn other_fusions_do_the_same_products() {
     assert!(after.changed(Aspect::Contents).len() > 5);
 }
 
-/// FLOPs of a product are 2 n m k, so one more layer has three more such products.
+/// A product has 2 n m k FLOPs, and one more layer adds three such products.
 #[test]
 fn totals_count_one_execution() {
     let files = files("program-changes/pairs.tar.gz");
@@ -215,7 +216,7 @@ fn totals_count_one_execution() {
     assert_eq!((a.unknown, b.unknown), (0, 0));
 }
 
-/// A random generator whose numbers depend only on the seed.
+/// A random number generator whose numbers depend only on the seed.
 struct Dice(u64);
 
 impl Dice {
@@ -257,7 +258,7 @@ fn shuffled(module: &Module, seed: u64) -> Module {
     out
 }
 
-/// Returns programs of JAX: the programs with text, and the training steps whose phases are known.
+/// Returns JAX programs: the programs with text, and the training steps whose phases are known.
 fn programs() -> Vec<(String, Module)> {
     let is_program = |path: &String| path.ends_with(".pb") && !path.contains('/');
     let mut all: Vec<(String, Module)> = files("hlo-text/programs.tar.gz")
@@ -398,8 +399,8 @@ proptest! {
     }
 }
 
-/// An instruction with many users and operands is matched in linear time. If the time were quadratic, this test would take
-/// minutes.
+/// Matching an instruction with many users and operands takes linear time. If the time were quadratic, this test would
+/// take minutes.
 #[test]
 fn hubs_are_matched_in_linear_time() {
     let star = |users: u32, opcode: &str| {

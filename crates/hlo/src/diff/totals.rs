@@ -6,7 +6,7 @@ use crate::module::Module;
 /// Size of a program and the cost of one execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Number of instructions, including those inside fusions.
+    /// Number of instructions, including instructions inside fusions.
     pub instructions: u64,
     /// Number of fusions.
     pub fusions: u64,
@@ -14,7 +14,7 @@ pub struct Totals {
     pub flops: f64,
     /// Bytes that these instructions read and write.
     pub bytes: f64,
-    /// Number of instructions of the entry computation whose cost is unknown: library calls.
+    /// Number of instructions in the entry computation with unknown cost (calls to unknown libraries).
     pub unknown: u64,
 }
 

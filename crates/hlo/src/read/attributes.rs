@@ -207,7 +207,7 @@ pub(super) fn replica_group(message: &[u8], damaged: &Cell<bool>, groups: &mut O
     }
 }
 
-/// Reads `xla.CollectiveDeviceListProto`. An empty list means that all devices are one group.
+/// Reads `xla.CollectiveDeviceListProto`. An empty list means that all devices form one group.
 pub(super) fn device_list(message: &[u8], damaged: &Cell<bool>, groups: &mut Option<ReplicaGroups>) {
     let (mut lists, mut iota) = (None, None);
     for (number, value) in fields(message, damaged) {

@@ -1,4 +1,4 @@
-//! Iterates over the fields of messages. Unreadable bytes set a flag and end their message.
+//! Iterates over the fields of messages. Unreadable bytes set a flag, and the rest of their message is skipped.
 
 use std::cell::Cell;
 
@@ -37,17 +37,17 @@ impl<'a> Iterator for Fields<'a, '_> {
     }
 }
 
-/// Returns the text of a field. Bytes that are not UTF-8 are replaced.
+/// Returns the value of a field as text. Bytes that are not UTF-8 are replaced.
 pub(super) fn text(value: Value<'_>) -> String {
     String::from_utf8_lossy(value.bytes().unwrap_or_default()).into_owned()
 }
 
-/// Returns the number of a field. Zero if it is not a number.
+/// Returns the value of a field as a number, or 0 if the value is not a number.
 pub(super) fn int(value: Value<'_>) -> i64 {
     value.int64().unwrap_or_default()
 }
 
-/// Returns the bytes of a field. Empty if it has none.
+/// Returns the bytes of a length-delimited field. The result is empty for other fields.
 pub(super) fn bytes(value: Value<'_>) -> &[u8] {
     value.bytes().unwrap_or_default()
 }

@@ -13,8 +13,8 @@ use crate::instruction::{ComputationIndex, Instruction, Metadata};
 /// A field that only a few instructions have.
 pub(super) type Rare<'a> = (u32, Value<'a>);
 
-/// Reads one instruction of the computation with the index `computation`. Its operands and called computations are
-/// still the [lower halves](low) of ids. `rare` is a buffer for its rare fields.
+/// Reads one instruction of the computation with the index `computation`. Operands and called computations of the
+/// result are still the [lower halves](low) of ids. `rare` is a buffer for the instruction's rare fields.
 pub(super) fn read<'a>(
     message: &'a [u8],
     damaged: &Cell<bool>,
@@ -59,12 +59,13 @@ fn ids(value: Value<'_>, out: &mut Vec<u32>) {
 }
 
 /// Returns the half of an id that is always present. Some writers put the computation's id into the upper half of an
-/// instruction's id, but omit it in references to the instruction.
+/// instruction's id, but omit that half in references to the instruction.
 pub(super) fn low(id: i64) -> u32 {
     id as u32
 }
 
-/// Reads the rare fields. This is a separate function, because the result is larger than the rest of an instruction.
+/// Reads the rare fields. This is a separate function, because its result is larger than all other parts of an
+/// instruction together.
 fn attributes_of(rare: &[Rare<'_>], damaged: &Cell<bool>) -> Attributes {
     let mut own = Attributes::NONE;
     for &(number, value) in rare {

@@ -8,7 +8,7 @@ use super::shape;
 use crate::half::{bfloat16, float16};
 use base::wire::Value;
 
-/// Returns the value of a literal with one element, as HLO text. Returns `None` for all others.
+/// Returns the value of a literal with one element, as HLO text. Returns `None` for all other literals.
 pub(super) fn scalar(message: &[u8], damaged: &Cell<bool>) -> Option<String> {
     let mut value_text = None;
     let mut scalar = false;

@@ -1,4 +1,4 @@
-//! Reads `xla.MeshAxesReplicaGroupListProto`: devices grouped along the axes of a mesh, written by Shardy.
+//! Reads `xla.MeshAxesReplicaGroupListProto`, in which Shardy stores devices that are grouped along the axes of a mesh.
 
 use std::cell::Cell;
 

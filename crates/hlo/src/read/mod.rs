@@ -1,9 +1,9 @@
 //! Reads `xla.HloProto` and `xla.HloModuleProto`: names, shapes, the graph, and the attributes that determine the
 //! cost, source and communication of an instruction.
 //!
-//! Skips constants of more than one element, buffer assignments, control dependencies, random-number and infeed settings, and
-//! data that only a compiler needs. Bytes that violate the format end their message. Everything that was read before them is
-//! kept.
+//! Skips constants of more than one element, buffer assignments, control dependencies, random-number and infeed
+//! settings, and data that only a compiler needs. If bytes violate the format, the reader ends the message there and
+//! keeps everything before these bytes.
 
 mod attributes;
 mod fields;
@@ -44,7 +44,8 @@ pub fn module(message: &[u8]) -> Module {
         return text::module(message);
     }
     let damaged = Cell::new(false);
-    let mut module = Module::default();
+    // Instructions are large, so capacity is reserved to avoid moving them.
+    let mut module = Module { instructions: Vec::with_capacity(instructions_in(message)), ..Module::default() };
     let mut entry = (None, String::new());
     let mut rare = Vec::new();
     let (mut frames, mut schedule) = (None, [].as_slice());
@@ -70,6 +71,13 @@ pub fn module(message: &[u8]) -> Module {
     }
     module.damaged = damaged.get();
     module
+}
+
+/// Counts the instructions of all computations.
+fn instructions_in(message: &[u8]) -> usize {
+    let ignored = Cell::new(false);
+    let computations = fields(message, &ignored).filter(|(number, _)| *number == 3);
+    computations.map(|(_, value)| fields(bytes(value), &ignored).filter(|(number, _)| *number == 2).count()).sum()
 }
 
 /// Appends a computation and its instructions to the module.
@@ -130,8 +138,8 @@ fn replace(ids: &mut Vec<u32>, indices: &FxHashMap<u32, u32>) {
     });
 }
 
-/// Reads the `(output, argument)` pairs of an `xla.HloInputOutputAliasProto`. Skips elements of arguments that are
-/// tuples.
+/// Reads the `(output, argument)` pairs of an `xla.HloInputOutputAliasProto`. Skips nested outputs, and elements of
+/// arguments that are tuples.
 fn aliases(message: &[u8], damaged: &Cell<bool>, out: &mut Vec<(i64, i64)>) {
     for (_, entry) in fields(message, damaged).filter(|(number, _)| *number == 1) {
         let (mut output, mut argument, mut part) = (Vec::new(), 0, Vec::new());

@@ -9,8 +9,9 @@ use super::instruction::low;
 use crate::instruction::InstructionIndex;
 use crate::module::Module;
 
-/// Returns the instructions of each computation in execution order. Instructions that the schedule omits keep their place,
-/// as in the computations of fusions. Returns nothing if there is no schedule, or if it does not fit the module.
+/// Returns the instructions of each computation in execution order. Computations that the schedule omits, such as
+/// computations of fusions, keep the file's order. Returns nothing if there is no schedule, or if the schedule does not
+/// fit the module.
 pub(super) fn read(message: &[u8], damaged: &Cell<bool>, module: &Module) -> Vec<InstructionIndex> {
     let mut order = Vec::new();
     // map<int64, InstructionSequence { 1: instruction ids }>

@@ -12,7 +12,7 @@ const DEPTH: u32 = 32;
 const TUPLE: i64 = 13;
 const OPAQUE: i64 = 14;
 const TOKEN: i64 = 17;
-/// Type of a buffer. Its contents are the first of its tuple shapes.
+/// Type of a buffer. The first tuple shape of the buffer describes its contents.
 const BUFFER: i64 = 34;
 
 /// Reads a `ShapeProto`.

@@ -1,4 +1,4 @@
-//! Converts `xla.OpSharding` to HLO text: the part of a value that each device holds.
+//! Converts `xla.OpSharding`, which describes the part of a value that each device holds, to HLO text.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::fields::{bytes, fields, int, ints};
 use crate::shape::join;
 
-/// Maximum depth of nested tuples of shardings. Writers use one level.
+/// Maximum depth of nested tuples of shardings. Real shardings have only one level.
 const DEPTH: u32 = 4;
 
-/// Returns the text of a sharding: `{replicated}`, `{devices=[2,1]<=[2]}`. Empty for unknown kinds.
+/// Returns the text of a sharding: `{replicated}`, `{devices=[2,1]<=[2]}`. The text is empty for unknown kinds.
 pub(super) fn text(message: &[u8], damaged: &Cell<bool>) -> String {
     nested(message, damaged, DEPTH)
 }

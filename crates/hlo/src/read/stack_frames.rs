@@ -26,7 +26,7 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>) -> StackFrames {
     index
 }
 
-/// Reads the numbers of fields 1 to 3.
+/// Reads fields 1 to 3 as numbers.
 fn numbers(message: &[u8], damaged: &Cell<bool>) -> [i64; 3] {
     let mut found = [0; 3];
     for (number, value) in fields(message, damaged) {

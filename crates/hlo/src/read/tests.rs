@@ -1,4 +1,4 @@
-//! Damaged input: reading ends for any bytes, and every public method of the module returns.
+//! Tests damaged input: reading ends for any bytes, and every public method of the module returns.
 
 use proptest::prelude::*;
 use wire_writer::message;
@@ -104,7 +104,7 @@ proptest! {
     }
 }
 
-/// Half-precision constants have the same value in the proto, where it is stored in two bytes, and in XLA's text.
+/// Half-precision constants have the same value in the proto, which stores two bytes, and in XLA's text.
 #[test]
 fn constants_of_two_bytes_are_those_of_the_text() {
     for (name, number, field, bits, text) in [

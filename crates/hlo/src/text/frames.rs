@@ -1,4 +1,4 @@
-//! Reads the tables of call stacks before the computations.
+//! Reads the tables of call stacks, which precede the computations.
 //!
 //! ```text
 //! FileNames              FunctionNames    FileLocations                                        StackFrames
@@ -52,7 +52,7 @@ impl Tables {
         }
     }
 
-    /// Returns the tables. `None` if the text has none.
+    /// Returns the tables. `None` if the text has no tables.
     pub(super) fn finish(mut self) -> Option<StackFrames> {
         // Some versions of XLA (jaxlib 0.10) write the numbers of callers too high by one. In this case, every frame has a
         // caller.

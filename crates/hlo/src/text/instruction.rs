@@ -15,7 +15,7 @@ pub(super) struct Draft<'a> {
     pub operands: Vec<&'a [u8]>,
     pub called: Vec<&'a [u8]>,
     pub is_root: bool,
-    /// True if the text ends inside the instruction, or contains something else.
+    /// True if the text ends inside the instruction, or contains something that does not belong to an instruction.
     pub damaged: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn starts(line: &[u8]) -> bool {
     name(&mut scan).is_some()
 }
 
-/// Reads the name and ` = `. The flag is true for the root.
+/// Reads the name and ` = `. The flag in the result is true for the root.
 fn name<'a>(scan: &mut Scan<'a>) -> Option<(&'a [u8], bool)> {
     scan.blanks();
     let is_root = scan.eat(b"ROOT ");

@@ -1,4 +1,5 @@
-//! Reads HLO text, as XLA prints it and writes it into a folder of `--xla_dump_to`, into the same [`Module`] as a proto.
+//! Reads HLO text, which XLA prints and writes into the folder of `--xla_dump_to`. The result is the same [`Module`] as
+//! for a proto.
 //!
 //! ```text
 //! HloModule jit_f, is_scheduled=true, input_output_alias={ {0}: (1, {}, may-alias) }, num_partitions=8
@@ -16,9 +17,9 @@
 //! ENTRY %main (...) -> ... {
 //! ```
 //!
-//! The module reads the lines in one pass. It skips text that it does not understand, and then sets the flag
-//! [`Module::damaged`]. It ignores text after the HLO module, such as the buffer assignment. HLO text has no ids, so the
-//! reader numbers the instructions.
+//! The reader makes one pass over the lines. The reader skips text that it does not understand, and then sets the flag
+//! [`Module::damaged`]. The reader ignores text after the HLO module, such as the buffer assignment. HLO text has no
+//! ids, so the reader numbers the instructions.
 
 mod asynchronous;
 mod attributes;
@@ -71,7 +72,7 @@ pub(crate) fn module(text: &[u8]) -> Module {
     reader.finish()
 }
 
-/// Returns true if a line ends a computation. A bracket that is part of a value has other text after it.
+/// Returns true if a line ends a computation. If a bracket is part of a value, other text follows it.
 fn closes(line: &[u8]) -> bool {
     line.strip_prefix(b"}").is_some_and(|rest| rest.trim_ascii().is_empty() || rest.starts_with(b", execution_thread="))
 }
@@ -94,7 +95,8 @@ impl<'a> Lines<'a> {
         (!rest.is_empty()).then_some(line)
     }
 
-    /// Returns `line`, the line read last, together with the lines that continue it. Values may contain line breaks.
+    /// Returns `line`, which was read last, together with the lines that continue it, because values may contain line
+    /// breaks.
     fn statement(&mut self, line: &'a [u8]) -> &'a [u8] {
         let start = self.at.saturating_sub(line.len() + 1);
         loop {
@@ -123,10 +125,10 @@ struct Reader<'a> {
     is_scheduled: bool,
     open: Option<Open<'a>>,
     frames: frames::Tables,
-    /// Calls whose computations are still names: the instruction, and the names.
+    /// Calling instructions, each with the names of the computations that it calls.
     calls: Vec<(InstructionIndex, Vec<&'a [u8]>)>,
     computations: FxHashMap<&'a [u8], ComputationIndex>,
-    /// Instructions of the computation that ends here, by name.
+    /// Instructions of the computation that was read last, by name.
     local: FxHashMap<&'a [u8], InstructionIndex>,
 }
 

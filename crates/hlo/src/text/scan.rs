@@ -1,6 +1,6 @@
 //! Scans HLO text: brackets, quoted texts, numbers and comments.
 
-/// The rest of a text that is being read.
+/// The unread part of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Scan<'a>(pub &'a [u8]);
 
@@ -73,7 +73,7 @@ impl<'a> Scan<'a> {
         (!self.take(1).is_empty()).then_some(inside)
     }
 
-    /// Returns the next item of a list whose items are separated by commas or spaces. `None` at the end.
+    /// Returns the next item of a list whose items are separated by commas or spaces. `None` at the end of the list.
     pub(super) fn next(&mut self) -> Option<&'a [u8]> {
         self.blanks();
         while self.eat(b",") {
@@ -87,7 +87,8 @@ impl<'a> Scan<'a> {
         (!item.is_empty()).then_some(item)
     }
 
-    /// Returns the next `key=value`, separated by commas or spaces. `None` at the first item that has another form.
+    /// Returns the next `key=value` of a list whose items are separated by commas or spaces. `None` at the first item
+    /// that has another form.
     pub(super) fn pair(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         self.blanks();
         while self.eat(b",") {
@@ -116,7 +117,7 @@ fn quoted(text: &[u8]) -> &[u8] {
     text
 }
 
-/// Returns a value as text: without its quotation marks and escapes, if it has quotation marks.
+/// Returns a value as text. If the value is quoted, removes the quotation marks and resolves escapes.
 pub(super) fn text(value: &[u8]) -> String {
     let Some(inside) = value.strip_prefix(b"\"").map(quoted) else {
         return String::from_utf8_lossy(value).into_owned();
@@ -181,7 +182,7 @@ pub(super) fn int(text: &[u8]) -> i64 {
     numbers(text).next().unwrap_or(0)
 }
 
-/// Returns the groups in brackets, at the top level of a text.
+/// Returns the bracketed groups at the top level of a text.
 pub(super) fn groups(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut scan = Scan(text);
     std::iter::from_fn(move || {

@@ -7,7 +7,7 @@ use crate::shape::{ArrayShape, Layout, Shape};
 /// Maximum depth of nested tuples. Real tuples are two or three levels deep.
 const DEPTH: u32 = 32;
 
-/// Reads the next shape. Returns [`Shape::Unknown`] if there is none.
+/// Reads the next shape. Returns [`Shape::Unknown`] if no shape is next.
 pub(super) fn shape(scan: &mut Scan<'_>) -> Shape {
     nested(scan, DEPTH)
 }
@@ -71,7 +71,7 @@ fn layout(text: &[u8]) -> Layout {
     layout
 }
 
-/// Returns the size of a tile's dimension. XLA writes `*` for a dimension that is combined with the next one.
+/// Returns the size of a tile's dimension. XLA writes `*` for a dimension that is combined with the next dimension.
 fn tile_size(text: &[u8]) -> i64 {
     if text == b"*" { i64::MIN } else { int(text) }
 }

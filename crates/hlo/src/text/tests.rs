@@ -1,4 +1,4 @@
-//! Forms of HLO text that the fixtures lack, and damaged text.
+//! Tests forms of HLO text that the fixtures lack, and damaged text.
 
 use proptest::prelude::*;
 

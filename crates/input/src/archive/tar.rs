@@ -1,4 +1,4 @@
-//! Reads tar as a stream of 512-byte blocks: ustar, with the long names and large sizes of pax and GNU tar.
+//! Reads tar as a stream of 512-byte blocks. Supports ustar, and the long names and large sizes of pax and GNU tar.
 //!
 //! ```text
 //!  | header | content, padded to 512 | header | ... | 0 | 0 |
@@ -12,7 +12,7 @@ use base::{Warning, WarningCode};
 
 const BLOCK_BYTES: usize = 512;
 
-/// Maximum size of a name or pax header in bytes. Longer names and headers are cut.
+/// Maximum size of a name or pax header in bytes. Longer names and headers are truncated.
 const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// Returns true if `head` (at least 512 bytes) is a tar header with a correct checksum.
@@ -23,7 +23,7 @@ pub(crate) fn looks_like_tar(head: &[u8]) -> bool {
 /// Purpose of the current entry's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// Passed to the caller.
+    /// Content of a file, which is passed to the caller.
     File,
     /// Ignored.
     Skip,
@@ -59,7 +59,7 @@ pub(crate) struct TarReader {
 }
 
 impl TarReader {
-    /// Creates a reader. Only warnings use `path`.
+    /// Creates a reader. `path` is used in warnings only.
     pub(crate) fn new(path: &str) -> TarReader {
         TarReader {
             path: path.to_owned(),
@@ -195,7 +195,7 @@ impl TarReader {
         }
     }
 
-    /// Returns the name from preceding entries, or the name in the header's two fields.
+    /// Returns the entry's name from preceding entries, or else from the two name fields of its header.
     fn entry_name(&mut self, block: &[u8]) -> String {
         if let Some(name) = self.next_name.take() {
             return String::from_utf8_lossy(text(&name)).into_owned();
@@ -253,7 +253,7 @@ impl TarReader {
     }
 }
 
-/// Returns a part of a header, or nothing if the header is too short.
+/// Returns a part of a header, or an empty slice if the header is too short.
 fn field(block: &[u8], at: usize, length: usize) -> &[u8] {
     block.get(at..at + length).unwrap_or_default()
 }
@@ -263,7 +263,7 @@ fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// Parses a number in a header: octal digits, or binary after a set top bit (GNU, for 8 GiB and more).
+/// Parses a number in a header. It has octal digits, or is binary if the top bit is set (GNU, for 8 GiB and more).
 fn number(field: &[u8]) -> Option<u64> {
     match field.split_first()? {
         (0x80, binary) => {

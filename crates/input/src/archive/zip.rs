@@ -5,8 +5,9 @@
 //!  | PK34 header, name, extra | content | (PK78 sizes) | PK34 ... | content | PK12 directory ... | PK56 end |
 //! ```
 //!
-//! Reads stored and deflated entries, with sizes before or after the content, and 64-bit sizes. Skips encrypted entries and
-//! other compression methods with a warning. In a stream, stored content is unreadable unless its size precedes it.
+//! Reads stored and deflated entries, with sizes before or after the content, and 64-bit sizes. Warns about entries
+//! that are encrypted or use another compression method, and skips them. In a stream, stored content is unreadable
+//! unless its size precedes it.
 
 use super::{ArchiveItem, Gather, little_endian};
 use crate::gzip::over_limit;
@@ -35,19 +36,19 @@ pub(crate) fn looks_like_zip(head: &[u8]) -> bool {
 enum ZipState {
     /// A signature.
     Signature,
-    /// A signature at some later position. Bytes before it are skipped.
+    /// The next signature, at any later position. Bytes before the signature are skipped.
     Search,
     /// The fixed part of a local header.
     Header,
-    /// Name and extra field.
+    /// Name and extra field of the entry.
     Names { name: usize, extra: usize },
-    /// Content that is passed on unchanged.
+    /// Stored content, which is passed on unchanged.
     Stored { left: u64 },
     /// Compressed content, with its remaining stored size if known.
     Deflated { left: Option<u64> },
-    /// Sizes after the content.
+    /// Checksum and sizes after the content.
     Descriptor,
-    /// Unreadable content, or the rest of it.
+    /// Unreadable content of an entry.
     Skip { left: u64 },
     /// The directory has begun, or the size limit was reached.
     Done,
@@ -57,7 +58,7 @@ enum ZipState {
 #[derive(Debug, Default)]
 struct Entry {
     name: String,
-    /// Checksum and size from the entry's header. `None` if they follow the content.
+    /// Checksum and size from the entry's header. `None` if checksum and size follow the content.
     expected: Option<(u32, u64)>,
     crc: flate2::Crc,
     /// Number of decompressed bytes passed to the caller so far.
@@ -78,13 +79,13 @@ pub(crate) struct ZipReader {
     gather: Gather,
     inflater: Inflater,
     entry: Entry,
-    /// Fields of the fixed header: flags, method, checksum, stored size, size.
+    /// Fields from the fixed part of a local header: flags, method, checksum, stored size, size.
     header: [u64; 5],
     pushed_bytes: u64,
 }
 
 impl ZipReader {
-    /// Creates a reader. Only warnings use `path`.
+    /// Creates a reader. `path` is used in warnings only.
     pub(crate) fn new(path: &str) -> ZipReader {
         ZipReader {
             path: path.to_owned(),
@@ -171,7 +172,7 @@ impl ZipReader {
         }
     }
 
-    /// Returns the position in the archive, given the rest of the chunk.
+    /// Returns the position of `rest`, the unread end of the chunk, in the archive.
     fn offset(&self, rest: &[u8]) -> u64 {
         self.pushed_bytes - rest.len() as u64
     }
@@ -235,7 +236,7 @@ impl ZipReader {
         self.gather.bytes.clear();
     }
 
-    /// Chooses how to read the content once the whole header is available.
+    /// Chooses how to read the entry's content once the whole local header is available.
     fn names(&mut self, name_bytes: usize, header_end: u64, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         let (name, extra) = self.gather.bytes.split_at(name_bytes.min(self.gather.bytes.len()));
         let name = String::from_utf8_lossy(name).into_owned();
@@ -352,7 +353,7 @@ impl ZipReader {
         }
     }
 
-    /// Skips the rest of an entry if its length is known.
+    /// Skips the rest of an entry whose length is known.
     fn pass_over(&mut self, left: Option<u64>) {
         match left {
             Some(0) => self.state = ZipState::Signature,
@@ -362,8 +363,8 @@ impl ZipReader {
         self.gather.bytes.clear();
     }
 
-    /// Reads the checksum and sizes after the content. Their signature is optional, and sizes have 4 or 8 bytes. Finds the
-    /// layout by comparison with the content.
+    /// Reads the checksum and sizes after the content. The signature before these fields is optional, and sizes have 4
+    /// or 8 bytes. Chooses the layout that agrees with the content.
     fn descriptor(&mut self, chunk: &mut &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         if !self.gather.fill(chunk, 4) {
             return;
@@ -411,11 +412,11 @@ impl ZipReader {
     }
 }
 
-/// A 32-bit size with this value refers to the extra field.
+/// A 32-bit size with this value means that the size is in the extra field.
 const WIDE: u64 = 0xffff_ffff;
 
-/// Returns the size and the stored size from the 64-bit extra field, if it exists. The field contains only the sizes
-/// that the header refers to.
+/// Returns the size and the stored size from the extra field for 64-bit sizes, if the entry has this field. The extra
+/// field contains only sizes that do not fit in the header.
 fn zip64_sizes(mut extra: &[u8], size: bool, stored: bool) -> Option<(Option<u64>, Option<u64>)> {
     while let [id0, id1, len0, len1, rest @ ..] = extra {
         let length = usize::from(u16::from_le_bytes([*len0, *len1])).min(rest.len());
@@ -429,7 +430,7 @@ fn zip64_sizes(mut extra: &[u8], size: bool, stored: bool) -> Option<(Option<u64
     None
 }
 
-/// Takes up to `most` bytes from the front.
+/// Takes up to `most` bytes from the front of `chunk`.
 fn take<'a>(chunk: &mut &'a [u8], most: u64) -> &'a [u8] {
     let length = usize::try_from(most).unwrap_or(usize::MAX).min(chunk.len());
     let (taken, rest) = chunk.split_at(length);

@@ -1,22 +1,24 @@
-//! Reads a file again to get all arguments of selected events. Decoding keeps only the arguments that metrics need.
+//! Reads a file again to get all arguments of selected events. Decoding a trace keeps only the arguments that metrics
+//! need.
 //!
 //! ```text
 //!  bytes --> Unpacker --> the member's Decoder, which watches for the events --> name and value of each argument
 //! ```
 //!
-//! The same decoder reads the file again, so the n-th event is the same as before, even if its time was corrected in
-//! between. The reader does not store events. Its memory use is the size of the largest buffered plane.
+//! This module reads the file again with the same decoder, so each event has the same index as before, even if its time
+//! was corrected in between. The reader does not store events. The reader needs as much memory as the largest plane
+//! that the decoder buffers.
 
 use super::decoder::Decoder;
 use super::unpack::{Unpacked, Unpacker};
 use super::watch::{EventArguments, Watch};
 use super::xplane::Outline;
 
-/// Message to show if a file no longer contains an event.
+/// Message to show if a file no longer contains a selected event.
 pub const NOT_FOUND: &str =
     "The file no longer contains this event. It has changed since it was opened, or its end is missing.";
 
-/// Reads a file as stored and collects the arguments of some of its events.
+/// Reads a file as it is stored, and collects the arguments of selected events.
 ///
 /// ```
 /// use input::ArgumentsReader;
@@ -37,7 +39,7 @@ pub struct ArgumentsReader {
 struct MemberIntake {
     file: String,
     member: String,
-    /// The events to find and the known planes, until the member begins.
+    /// The events to find and the known planes of the member. `None` once the member begins.
     waiting: Option<(Watch, Vec<Outline>)>,
     decoder: Option<Decoder>,
     found: Vec<EventArguments>,
@@ -67,7 +69,7 @@ impl ArgumentsReader {
         }
     }
 
-    /// Reads the next bytes of the file, as stored.
+    /// Reads the next bytes of the stored file.
     pub fn push(&mut self, bytes: &[u8]) {
         self.unpacker.push(bytes, &mut |piece| self.intake.take(piece));
     }
@@ -77,7 +79,8 @@ impl ArgumentsReader {
         self.intake.is_done
     }
 
-    /// Returns the events found, in file order. If the file is cut or damaged, only events before the damage are found.
+    /// Returns the events found, in file order. If the file is truncated or damaged, only events before the damage are
+    /// found.
     pub fn finish(mut self) -> Vec<EventArguments> {
         self.unpacker.finish(&mut |piece| self.intake.take(piece));
         self.intake.end();

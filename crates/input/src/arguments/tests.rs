@@ -8,7 +8,7 @@ use super::{ArgumentsReader, EventArguments};
 use crate::Outliner;
 use crate::xplane::writer::{event, message, sample};
 
-/// Returns index, name and arguments of the events found.
+/// Returns the index, the name and the arguments of each event found.
 fn find(file: &str, member: &str, bytes: &[u8], events: &[u32], chunk: usize) -> Vec<EventArguments> {
     let mut reader = ArgumentsReader::new(file, member, events.to_vec());
     for piece in bytes.chunks(chunk) {
@@ -24,7 +24,6 @@ fn of_file(bytes: &[u8], events: &[u32]) -> Vec<EventArguments> {
     find("file", "file", bytes, events, 4096)
 }
 
-/// Formats each event as `name: key=value key=value`.
 fn said(found: &[EventArguments]) -> Vec<String> {
     let pair = |(name, value): &(String, String)| format!(" {name}={value}");
     found.iter().map(|it| format!("{}:{}", it.name, it.arguments.iter().map(pair).collect::<String>())).collect()

@@ -1,5 +1,5 @@
-//! Reads the keys of an event's `args` that metrics use, in one pass. Their values become [`Args`] and the event's own
-//! values. `trace::args` and `trace::event_columns` list the keys.
+//! Reads the keys of an event's `args` that metrics use, in one pass. The values of these keys become [`Args`] and the
+//! event's own values. `trace::args` and `trace::event_columns` list the keys.
 //!
 //! JAX writes every value as a string, and Kineto writes numbers. Both are accepted. Keys that no metric needs
 //! (`shape_with_layout`, Kineto's `External id`, input shapes, ...) are skipped, and nested values are not parsed.
@@ -11,18 +11,19 @@ use super::number;
 use super::text::text;
 use trace::{Args, ColumnValues, EventColumn, EventStat, Holds, StrId, Strings};
 
-/// Argument that a value belongs to.
+/// The argument that a key in `args` stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArgKey {
-    /// An argument that is a stat in xplane files. `name` is also the name in metadata events.
+    /// An argument that is a stat in xplane files. The key `name` is also used in metadata events.
     Stat(EventStat),
-    /// A detail that Kineto records of a kernel launch or a collective.
+    /// A detail that Kineto records about a kernel launch or a collective.
     Kineto(kineto::Detail),
     /// Labels of a `process_labels` event.
     Labels,
     /// Index of a `process_sort_index` event.
     SortIndex,
-    /// A number with any other key. The number is not stored, but it may differ between otherwise identical events.
+    /// A number whose key no other variant covers. The number is not stored, but it may differ between otherwise
+    /// identical events.
     OtherNumber,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct ArgField {
     pub value: Span,
 }
 
-/// Values that differ between occurrences of the same event.
+/// Values that differ between otherwise identical events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
     pub values: ColumnValues,
@@ -44,7 +45,7 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Sets the number for `stat`. Ignores stats that many events share.
+    /// Sets the value of `stat`. Ignores stats whose values many events share.
     #[inline]
     pub(super) fn set(&mut self, stat: EventStat, number: Option<i64>) {
         match stat {
@@ -55,7 +56,7 @@ impl Own {
         }
     }
 
-    /// Sets the step to `number`, unless an argument already set it.
+    /// Sets the step number, unless an argument already set it.
     pub(super) fn step_num_or(&mut self, number: Option<i64>) {
         let step = self.values.get(EventColumn::StepNum).or(number);
         self.values.set(EventColumn::StepNum, step);
@@ -73,7 +74,7 @@ fn key_of(name: &[u8]) -> Option<ArgKey> {
     }
 }
 
-/// Reads the object at `pos` (its `{`) into `fields` and returns the position after it.
+/// Reads the object whose `{` is at `pos` into `fields`, and returns the position after the object.
 pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<ArgField>) -> Scan<usize> {
     fields.clear();
     let mut pos = pos + 1;
@@ -111,7 +112,7 @@ fn is_number(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&byte| is_number_byte(byte))
 }
 
-/// Converts `fields` into arguments and own values, except for the category, which is outside of `args`.
+/// Converts `fields` into arguments and own values. The category is not part of `args`, so it is not included.
 pub(super) fn build(fields: &[ArgField], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Own) {
     let (mut args, mut own) = (Args::default(), Own::default());
     let (mut path, mut annotation) = (StrId::EMPTY, StrId::EMPTY);

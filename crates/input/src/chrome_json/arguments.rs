@@ -1,8 +1,9 @@
-//! Collects all details of selected events in a Chrome trace: their `args` and all members except name, time and
+//! Collects all details of selected events in a Chrome trace: their `args`, and all members except name, time and
 //! thread.
 //!
-//! An event's index is known only when the event is stored. This happens at once, after the file's first events have
-//! determined the clock, or at the end of a pair. Until then, the text of events that may be selected is kept:
+//! An event has an index only after it is stored. Most events are stored as soon as they are read. The first events of
+//! a file wait for its clock, and the first half of a pair waits for the second half. Until an event is stored, the
+//! text of every event that may be selected is kept:
 //!
 //! ```text
 //! {"ph":"B",...,"args":{"a":1}}   kept                     {"ph":"E",...,"args":{"b":2}}   placed: a and b
@@ -17,10 +18,11 @@ use super::watched::Watched;
 use crate::watch::{ArgumentList, EventArguments, Watch};
 use trace::EventId;
 
-/// Maximum depth of nested objects whose members are listed separately. Deeper objects are listed as one value.
+/// Maximum depth of nested objects whose members are listed separately. An object at a greater depth is listed as one
+/// value.
 const MAX_DEPTH: u32 = 8;
 
-/// Names of the event members that the trace contains anyway.
+/// Names of the event members that a trace stores for every event.
 const KNOWN: [&[u8]; 6] = [b"name", b"ph", b"pid", b"tid", b"ts", b"dur"];
 
 impl Store {
@@ -29,14 +31,14 @@ impl Store {
         self.watched = watch.map(|watch| Box::new(Watched { watch, ..Watched::default() }));
     }
 
-    /// Frees the memory of events read so far and returns the number of events that are still missing.
+    /// Frees the memory of the events read so far, and returns the number of selected events that are still missing.
     pub(super) fn forget(&mut self) -> usize {
         self.trace.events.forget();
         self.marks = Marks::default();
         self.watched.as_ref().map_or(0, |watched| watched.watch.left())
     }
 
-    /// Receives the text of an event after it was stored.
+    /// Handles the text of an event after the event was stored.
     #[inline(never)]
     pub(super) fn note(&mut self, event: &RawEvent, text: &[u8], offset: u64) {
         let is_settled = self.anchor_us.is_some();
@@ -61,14 +63,14 @@ impl Store {
         }
     }
 
-    /// Ends the file and returns the events found.
+    /// Ends the file and returns the watch with the events found.
     pub(super) fn finish_watch(&mut self) -> Option<Watch> {
         self.finish();
         self.found(None);
         self.watched.take().map(|watched| watched.watch)
     }
 
-    /// Collects the details of newly stored events. `current` is the last event that was read.
+    /// Collects the details of the selected events that were just stored. `current` is the last event that was read.
     fn found(&mut self, current: Option<(u64, &[u8])>) {
         let Some(watched) = &mut self.watched else { return };
         for (event, offset) in std::mem::take(&mut watched.placed) {
@@ -84,7 +86,7 @@ impl Store {
     }
 }
 
-/// Collects the arguments in an event's text and in the text of its end event.
+/// Collects the arguments in the texts of an event and of its end event.
 fn arguments(begin: &[u8], end: &[u8]) -> Vec<(String, String)> {
     let mut list = ArgumentList::default();
     let mut others = Vec::new();
@@ -105,7 +107,8 @@ fn members(buf: &[u8], object: Span, prefix: &str, depth: u32, list: &mut Argume
     for_each_member(buf, object.start, |key, value| member(buf, key, value, prefix, depth, list));
 }
 
-/// Adds a member. For an object, adds each of its members with the object's name as prefix.
+/// Adds a member to the list. If the value is an object, adds each of its members instead, with `key` as
+/// a prefix.
 fn member(buf: &[u8], key: Span, value: Span, prefix: &str, depth: u32, list: &mut ArgumentList) {
     let name = format!("{prefix}{}", text(key, buf, &mut String::new()));
     let bytes = value.bytes(buf);

@@ -4,7 +4,6 @@
 pub(super) struct ByteSet([bool; 256]);
 
 impl ByteSet {
-    /// Returns the set of these bytes.
     #[expect(clippy::indexing_slicing, reason = "a byte is below 256, and the index below the length")]
     pub(super) const fn of(bytes: &[u8]) -> ByteSet {
         let mut has = [false; 256];

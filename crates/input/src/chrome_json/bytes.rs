@@ -1,5 +1,5 @@
-//! Compares bytes in words. In WebAssembly, `==` on slices calls a routine that compares byte by byte. Decoding a repeated
-//! event consists mostly of comparing a few hundred bytes.
+//! Compares byte slices in words of several bytes. In WebAssembly, `==` on slices calls a routine that compares byte by
+//! byte. Decoding a repeated event consists mostly of such comparisons, of a few hundred bytes each.
 
 /// Returns true if both slices contain the same bytes.
 #[inline]
@@ -12,7 +12,7 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
         && tail(a, b, a_rest, b_rest)
 }
 
-/// Compares the last bytes (fewer than 16) as one word, which overlaps the part already known to be equal.
+/// Compares the last bytes (fewer than 16) as one word. The word overlaps bytes that are already known to be equal.
 #[inline]
 fn tail(a: &[u8], b: &[u8], a_rest: &[u8], b_rest: &[u8]) -> bool {
     if a_rest.is_empty() {

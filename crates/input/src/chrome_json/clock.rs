@@ -1,12 +1,13 @@
 //! Chooses the trace's anchor: the time in the file that becomes zero.
 //!
-//! JAX counts times from the start of the profile, so times stay unchanged and the anchor is 0. Kineto and other
-//! writers use absolute times or uptimes in microseconds. In picoseconds, these times overflow 64 bits. In such a file,
-//! times are counted from the first event.
+//! JAX counts times from the start of the profile, so these times stay unchanged and the anchor is 0. Kineto and other
+//! writers use absolute times or uptimes in microseconds. Converted to picoseconds, such times overflow 64 bits. In
+//! these files, the times are counted from the first event instead.
 //!
-//! A single absurd timestamp at the start must not push all other events out of range. The first [`VOTERS`] events
-//! therefore wait. Their median determines whether the file's times are large, and which events are close enough to become
-//! the anchor. The choice depends only on the order of events in the file, and never on the chunk sizes.
+//! A single absurd timestamp at the start must not push all other events out of range. Therefore, the first [`VOTERS`]
+//! events wait. The median of their times determines whether the file's times are large, and which events are close
+//! enough to become the anchor. The choice depends only on the order of events in the file, and never on the chunk
+//! sizes.
 
 use super::number::Time;
 

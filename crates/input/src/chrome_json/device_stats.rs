@@ -1,14 +1,14 @@
-//! Sets the name, memory, compute capability and vendor of devices from the keys next to the event list and from call
-//! names.
+//! Sets the name, memory, compute capability and vendor of devices. The values come from the keys next to the event
+//! list, and from the names of runtime calls.
 
 use super::metadata::{DeviceProperties, TopLevel};
 use super::store::Store;
 use trace::{PlaneKind, StatValue, Trace};
 
-/// Threads per wave on AMD's data centre GPUs. NVIDIA's warps have 32.
+/// Number of threads in a wave on AMD's data centre GPUs. A warp on NVIDIA's GPUs has 32 threads.
 const WAVE_OF_AMD: i64 = 64;
 
-/// Adds the properties in the keys next to the event list to the planes.
+/// Adds the device properties that are stored next to the event list to the planes.
 pub(super) fn set(store: &mut Store, top_level: &TopLevel) {
     let is_amd = is_amd(&store.trace, &top_level.devices);
     for index in 0..store.trace.planes.len() {
@@ -29,8 +29,8 @@ pub(super) fn set(store: &mut Store, top_level: &TopLevel) {
     }
 }
 
-/// Returns the properties that all devices share. A device that the file does not list is assumed to be of the same
-/// kind. Returns `None` if the names differ.
+/// Returns the properties that all listed devices share, or `None` if the names of the devices differ. A device that
+/// the file does not list is assumed to have these properties too.
 fn common(devices: &[DeviceProperties]) -> Option<DeviceProperties> {
     let (first, rest) = devices.split_first()?;
     let agrees = rest.iter().all(|device| device.name == first.name);
@@ -39,7 +39,8 @@ fn common(devices: &[DeviceProperties]) -> Option<DeviceProperties> {
     agrees.then(|| DeviceProperties { stats, ..first.clone() })
 }
 
-/// Returns true if names, runtime calls (`hipLaunchKernel`), wave width or kernels show that the devices are from AMD.
+/// Returns true if device names, runtime calls (`hipLaunchKernel`), wave width or kernels show that the devices are
+/// from AMD.
 fn is_amd(trace: &Trace, devices: &[DeviceProperties]) -> bool {
     let is_named = |words: &[&str]| {
         let mut names = devices.iter().filter_map(|device| device.name.as_deref());

@@ -1,5 +1,5 @@
 //! Reads one object of the event list as positions in the text. Nothing is converted or stored yet, so an event that
-//! turns out to be cut or malformed has no effect.
+//! turns out to be incomplete or malformed has no effect.
 
 use super::args::{self, ArgField, Own};
 use super::bytes::equal;
@@ -9,10 +9,11 @@ use super::memo::Memo;
 /// Phase of an event whose `ph` is longer than one letter.
 const UNKNOWN_PHASE: u8 = 0xff;
 
-/// The relevant parts of an event. Keys may come in any order. If a key is repeated, the last one is used.
+/// The parts of an event that the decoder uses. The keys of an event may come in any order. If a key is repeated, the
+/// last one is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RawEvent {
-    /// Letter of `ph`, or 0 if it is missing.
+    /// Letter in `ph`, or 0 if the event has no `ph`.
     pub phase: u8,
     pub pid: Span,
     pub tid: Span,
@@ -20,22 +21,23 @@ pub(super) struct RawEvent {
     pub dur: Span,
     pub name: Span,
     pub cat: Span,
-    /// `id`, or `id2` with its braces.
+    /// Value of `id`, or value of `id2` with its braces.
     pub id: Span,
     pub args: Span,
-    /// First letter of `s`: the scope of an instant event. 0 if it is missing.
+    /// First letter of `s`, which is the scope of an instant event, or 0 if the event has no `s`.
     pub scope: u8,
-    /// First letter of `bp`, which selects the event that the end of a flow belongs to. 0 if it is missing.
+    /// First letter of `bp`, or 0 if the event has no `bp`. This letter selects the event that the end of a flow
+    /// belongs to.
     pub binding: u8,
-    /// Index of the cached event with the same name and arguments, and the values that differ.
+    /// Index of the cached event with the same name and arguments, and the values that differ from it.
     pub repeats: Option<(usize, Own)>,
     /// False for `{}`.
     pub has_keys: bool,
 }
 
-/// Reads the event at `start` (its `{`) and returns it with the position after it.
+/// Reads the event whose `{` is at `start`, and returns it with the position after it.
 ///
-/// Stores its arguments in `fields`, unless they repeat the arguments of a cached event.
+/// Stores the event's arguments in `fields`, unless they repeat the arguments of a cached event.
 pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgField>) -> Scan<(RawEvent, usize)> {
     fields.clear();
     let (mut event, mut pos) = usual_head(buf, start).unwrap_or_else(|| (RawEvent::default(), start + 1));
@@ -93,7 +95,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
 }
 
 /// Reads the keys of a complete event up to its name, if they have XLA's form: a fixed order without spaces. Returns
-/// the position after the name. For any other form, the general code gives the same result.
+/// the position after the name. The general code reads events of any other form, with the same result.
 #[inline]
 fn usual_head(buf: &[u8], start: usize) -> Option<(RawEvent, usize)> {
     let mut event = RawEvent { phase: b'X', has_keys: true, ..RawEvent::default() };

@@ -16,7 +16,7 @@ use trace::{
     Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
 };
 
-/// Numbers of complete events at which XLA's writer stops (older and newer limit).
+/// Numbers of complete events after which XLA's writer stops, in older and in newer versions.
 const WRITER_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
 /// Names of host events that TensorFlow's runtime uses and JAX does not.
 const TENSORFLOW_EVENTS: [&str; 3] = ["ExecutorState::Process", "EagerKernelExecute", "TFE_Py_ExecuteCancelable"];
@@ -32,7 +32,8 @@ const KINETO_HOST_CATS: [&str; 8] = [
     "Runtime",
 ];
 
-/// Builds the trace of a file. `done` of its `length` bytes were read as complete tokens.
+/// Builds the trace of a file. Of the file's `length` bytes, the scanner read the first `done` bytes as complete
+/// tokens.
 pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Result<Trace, Error> {
     if let Some(error) = not_a_trace(&scanner, length) {
         return Err(error);
@@ -126,7 +127,7 @@ fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
     }
 }
 
-/// Gives processes their labels as names if `wanted` returns true.
+/// If `wanted` returns true for a process, sets the name of the process to its label.
 fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     let found: Vec<Option<StrId>> =
         trace.planes.iter().map(|plane| label(trace, plane).filter(|_| wanted(trace, plane))).collect();
@@ -135,19 +136,19 @@ fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     }
 }
 
-/// Gives unnamed processes their labels as names.
 fn label_the_nameless(trace: &mut Trace) {
     label_the(trace, |_, plane| plane.name.is_empty());
 }
 
-/// Gives devices their labels as names, such as `GPU 0`. Kineto gives all processes the name of the program (`python3`).
+/// Sets the names of devices to their labels, such as `GPU 0`. Kineto names every process after the executable
+/// (`python3`).
 fn label_the_devices(trace: &mut Trace) {
     let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
     label_the(trace, |trace, plane| is_device(plane) && trace::plane_kind(trace.text(plane.name)) == PlaneKind::Other);
 }
 
-/// If a Kineto trace has no metadata, names processes with GPU work by their number (`GPU 0`), and their threads as streams. A
-/// number above 32 bits is the id of a process and not of a GPU.
+/// If a Kineto trace has no metadata, names each process with GPU work after its number (`GPU 0`), and its threads as
+/// streams. A number of more than 32 bits is a process id and not the number of a GPU.
 fn number_the_devices(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut nameless = vec![false; planes.len()];
@@ -189,9 +190,9 @@ fn name_the_nameless(store: &mut Store) {
     }
 }
 
-/// Derives the kinds of planes from Kineto's event categories, because its process names do not show the kind. A process
-/// with GPU work is a device, and its number is in `device` or in the process id. A process with host work is a host. A
-/// plane with a clear name (`/device:GPU:0`) keeps the kind that follows from the name.
+/// Derives the kinds of planes from Kineto's event categories, because Kineto's process names do not show the kinds. A
+/// process with GPU work is a device, and its number is in the argument `device` or in the process id. A process with
+/// host work is a host. A plane with a clear name (`/device:GPU:0`) keeps the kind that follows from the name.
 fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     #[derive(Clone, Copy, PartialEq)]
     enum Side {
@@ -243,7 +244,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     number(&mut trace.planes, &unnumbered);
 }
 
-/// Gives the unnumbered devices the lowest free numbers.
+/// Assigns the lowest free numbers to the devices that have no number.
 fn number(planes: &mut [Plane], unnumbered: &[usize]) {
     let ordinal = |plane: &Plane| match plane.kind {
         PlaneKind::Device { ordinal, .. } => Some(ordinal),
@@ -272,8 +273,8 @@ fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
     }
 }
 
-/// Derives the start of the capture from the first event. Kineto's times are relative to its base time, or to the Unix
-/// epoch if there is no base time.
+/// Derives the start time of the capture from the first event. Kineto's times are relative to the file's base time, or
+/// to the Unix epoch if the file has no base time.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     let starts = trace.events.iter().map(|event| event.start.as_ps());
     let base_ns = top_level.base_time_ns.unwrap_or(0);

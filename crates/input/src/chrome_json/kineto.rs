@@ -1,4 +1,4 @@
-//! Converts Kineto's (PyTorch) details of a kernel into the `kernel_details` format of XLA's collectors:
+//! Converts the kernel details that Kineto (PyTorch) records into the `kernel_details` format of XLA's collectors.
 //!
 //! ```text
 //! "registers per thread": 168, "shared memory": 231424, "grid": [56, 2, 1], "block": [384, 1, 1]
@@ -7,13 +7,14 @@
 //!     collective:allreduce in_elements:1024 dtype:BFloat16 group_size:8
 //! ```
 //!
-//! `est. achieved occupancy %` is not read. It is an estimate from the number of blocks, whereas `occ_pct` is the limit set
-//! by a kernel's resources. Blocks and warps per SM are derived from the estimate, so they are not read either.
+//! `est. achieved occupancy %` is not read. The occupancy is an estimate from the number of blocks, whereas `occ_pct`
+//! is the limit set by a kernel's resources. Kineto derives blocks and warps per SM from this estimate, so they are not
+//! read either.
 
 use super::lexer::{Kind, Span};
 use super::text::text;
 
-/// A value that Kineto records for a launch or a collective.
+/// A value that Kineto records about a launch or a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     Registers,
@@ -49,7 +50,7 @@ pub(super) fn detail_of(name: &[u8]) -> Option<Detail> {
 #[derive(Debug, Default)]
 pub(super) struct Details {
     text: String,
-    /// True if the event is a launch or a collective. In other events, these keys may have another meaning.
+    /// True if the event is a launch or a collective. Other events may use the same keys for something else.
     is_launch_or_collective: bool,
 }
 
@@ -80,7 +81,7 @@ impl Details {
         self.text.push_str(&value);
     }
 
-    /// Returns all values as one text, or `None` if the event is neither a launch nor a collective.
+    /// Returns all details as one text, or `None` if the event is neither a launch nor a collective.
     pub(super) fn text(&self) -> Option<&str> {
         (self.is_launch_or_collective && !self.text.is_empty()).then_some(self.text.as_str())
     }

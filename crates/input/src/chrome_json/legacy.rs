@@ -1,16 +1,16 @@
-//! Traces of PyTorch before Kineto (`torch.autograd.profiler`, `export_chrome_trace`): a list without categories and
-//! metadata. Host ops belong to the process `CPU functions`, and their thread is the calling thread. Kernels belong to
-//! `CUDA functions`, and their thread is the device.
+//! Reads traces of PyTorch versions before Kineto (`torch.autograd.profiler`, `export_chrome_trace`). Such a trace is a
+//! list of events without categories and metadata. Host ops belong to the process `CPU functions`, and their thread is
+//! the calling thread. Kernels belong to `CUDA functions`, and their thread is the device.
 
 use super::id::Id;
 use super::store::Store;
 use trace::{LineKind, Plane, PlaneId, PlaneKind, Platform, Trace};
 
-/// Names of the processes.
+/// Names of the two processes in traces of these PyTorch versions.
 const HOST: &str = "CPU functions";
 const DEVICES: &str = "CUDA functions";
 
-/// Returns true if PyTorch before Kineto wrote the trace.
+/// Returns true if a PyTorch version before Kineto wrote the trace.
 pub(super) fn is_writer(trace: &Trace) -> bool {
     trace.strings.find(HOST).is_some() || trace.strings.find(DEVICES).is_some()
 }

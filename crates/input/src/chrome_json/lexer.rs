@@ -46,12 +46,12 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Returns the bytes, including escapes. Empty if the value is missing.
+    /// Returns the bytes, including escapes. Returns an empty slice if the value is missing.
     pub(super) fn bytes(self, buf: &[u8]) -> &[u8] {
         buf.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Returns true if the file contains the key.
+    /// Returns true if the object contains the key of this value.
     pub(super) fn is_given(self) -> bool {
         self.kind != Kind::Missing
     }
@@ -73,10 +73,11 @@ pub(super) fn peek(buf: &[u8], pos: &mut usize) -> Scan<u8> {
     buf.get(*pos).copied().ok_or(Stop::Incomplete)
 }
 
-/// Number of bytes that are checked eight at a time before a call to `memchr` pays off.
+/// Number of bytes that are checked eight at a time. For longer strings, a call to `memchr` pays off.
 const SHORT: usize = 48;
 
-/// Returns the position of the closing quote, and true if the string has escapes. `start` is the string's first byte.
+/// Returns the position of the closing quote, and true if the string has escapes. `start` is the position of the
+/// string's first byte.
 #[inline]
 pub(super) fn string(buf: &[u8], start: usize) -> Scan<(usize, bool)> {
     let rest = buf.get(start..).ok_or(Stop::Incomplete)?;
@@ -103,7 +104,7 @@ pub(super) fn string(buf: &[u8], start: usize) -> Scan<(usize, bool)> {
     }
 }
 
-/// Sets the high bit of every zero byte (bytes above a zero byte may be flagged too).
+/// Sets the high bit of every zero byte. Bytes above a zero byte may be flagged too.
 #[inline]
 fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
@@ -170,7 +171,8 @@ fn word(buf: &[u8], pos: usize) -> Scan<usize> {
     }
 }
 
-/// Returns the end of the object or array at `pos`. Counts brackets, so that 100,000 levels need no stack.
+/// Returns the end of the object or array at `pos`. The function counts brackets and does not recurse, so 100,000
+/// levels need no stack.
 fn nested(buf: &[u8], mut pos: usize) -> Scan<usize> {
     let mut depth = 0usize;
     loop {
@@ -190,12 +192,12 @@ fn nested(buf: &[u8], mut pos: usize) -> Scan<usize> {
     }
 }
 
-/// Skips one value of any size across any number of slices.
+/// Skips one value of any size, which may extend over any number of slices.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Skipper {
     depth: u64,
     in_string: bool,
-    /// True if the next byte belongs to an escape.
+    /// True if the next byte is part of an escape.
     escape: bool,
     in_word: bool,
 }

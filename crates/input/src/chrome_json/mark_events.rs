@@ -7,12 +7,12 @@
 //! {"ph":"f","pid":0,"tid":4,"ts":8,"cat":"ac2g","name":"ac2g","id":7,"bp":"e"}    and ends at an event of thread 4
 //! ```
 //!
-//! The points of a flow have the same category, name and id. Ids are global for the file, unless they are marked as
+//! All points of a flow have the same category, name and id. Ids apply to the whole file, unless they are marked as
 //! local to a process (`"id2":{"local":"0x7"}`).
 //!
-//! If the thread of an instant is unknown, the instant belongs to its process. If the process is unknown too, it
-//! belongs to the whole trace. Counters of an unknown process, flow points on an unknown thread, and events without a
-//! time are skipped.
+//! If the thread of an instant is unknown, the instant belongs to its process. If the process is unknown too, the
+//! instant belongs to the whole trace. Counters of an unknown process, flow points on an unknown thread, and events
+//! without a time are skipped.
 
 use super::event::RawEvent;
 use super::id::Id;
@@ -24,7 +24,6 @@ use super::text::text;
 use trace::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope, StrId};
 
 impl Store {
-    /// Stores a `C` event (counter).
     pub(super) fn counter(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         if !event.args.is_given() {
@@ -62,14 +61,12 @@ impl Store {
         self.trace.strings.intern(&name)
     }
 
-    /// Stores an `i` or `I` event (instant).
     pub(super) fn instant(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, name) = (self.id(event.pid, buf), self.id(event.tid, buf), self.intern(event.name, buf));
         self.marks.instants.push(WaitingInstant { scope: event.scope, pid, tid, name, time });
     }
 
-    /// Stores an `s`, `t` or `f` event (flow).
     pub(super) fn flow(&mut self, event: &RawEvent, role: FlowRole, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, id) = (self.id(event.pid, buf), self.id(event.tid, buf), self.id(event.id, buf));
@@ -84,7 +81,7 @@ impl Store {
         self.marks.flows.push(WaitingFlowPoint { pid, tid, time, point });
     }
 
-    /// Moves all waiting marks into the trace. The zero of the trace's clock is at `anchor_us`.
+    /// Moves all waiting marks into the trace. `anchor_us` is the time in the file at which the trace's clock is zero.
     pub(super) fn place_marks(&mut self, anchor_us: i64) {
         let Marks { tracks, track_of: _, instants, flows, flow_of: _, orders } = std::mem::take(&mut self.marks);
         for (line, id) in self.trace.lines.iter_mut().zip(&self.line_ids) {

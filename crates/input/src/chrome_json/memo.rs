@@ -1,5 +1,5 @@
-//! Caches the text of events, because profiles are repetitive: in every step, an op has the same name and the same
-//! arguments, except for a few ids.
+//! Caches the text of events, because profiles are repetitive: an op has the same name and arguments in every step,
+//! except for a few ids.
 //!
 //! ```text
 //! first    {"context_id":"$$1","correlation_id":"1001","hlo_op":"fusion.7",...}
@@ -21,39 +21,39 @@ use super::lexer::{Kind, Span};
 use trace::{ArgsId, EventStat, StrId};
 
 const SLOTS: usize = 4096;
-/// Maximum text of a cached event in bytes. This limit keeps the memo under 16 MiB.
+/// Maximum length of a cached event's text, in bytes. This limit keeps the memo under 16 MiB.
 const MAX_TEXT: usize = 4096;
-/// Maximum digits of a captured id, which always fit in 64 bits.
+/// Maximum number of digits of an id that may differ. Such ids always fit in 64 bits.
 const MAX_DIGITS: usize = 18;
 
-/// The stored form of a cached event.
+/// Data that the trace stores for a cached event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stored {
     pub name: StrId,
     pub args: ArgsId,
-    /// Step number in the name itself.
+    /// Step number that the event's name contains.
     pub step_num: Option<i64>,
 }
 
-/// A number in the arguments that may differ.
+/// A number in a cached event's arguments that may be different when the event repeats.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     key: ArgKey,
-    /// Position of its digits in the slot's arguments.
+    /// Start of the number's digits in the slot's arguments.
     start: u32,
     end: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    /// Name, category and arguments as in the file, concatenated.
+    /// Name, category and arguments as in the file, joined to one text.
     text: Vec<u8>,
     name_len: usize,
     cat_len: usize,
     holes: Vec<Hole>,
     stored: Stored,
     used: bool,
-    /// True if the other slot that is possible for this event was written later.
+    /// True if the event's other possible slot was written later.
     is_older: bool,
 }
 
@@ -74,13 +74,13 @@ impl Slot {
 /// Cache of events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memo {
-    /// Empty until the first event.
+    /// Slots of cached events. Empty until the first event is cached.
     slots: Vec<Slot>,
 }
 
 impl Memo {
-    /// Finds the slot of an event with this name whose arguments are identical to those at `at`, except for the holes.
-    /// Returns the slot, the values in the holes, and the position after the arguments.
+    /// Finds the slot of the cached event that has this name, and whose arguments equal the ones at `at` except for the
+    /// holes. Returns the slot, the values in the holes, and the position after the arguments.
     #[inline]
     pub(super) fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Own, usize)> {
         let (index, slot) = self.slot(name, tid, buf)?;
@@ -96,20 +96,20 @@ impl Memo {
         Some((index, own, same(rest, buf, pos)?))
     }
 
-    /// Finds the slot of an event with this name and no arguments.
+    /// Finds the slot of the cached event that has this name and no arguments.
     #[inline]
     pub(super) fn find_without_args(&self, name: Span, tid: Span, buf: &[u8]) -> Option<usize> {
         let (index, slot) = self.slot(name, tid, buf)?;
         slot.args().is_empty().then_some(index)
     }
 
-    /// Returns the stored form of the slot's event, if its category is `cat`.
+    /// Returns the stored form of the event in a slot, if its category is `cat`.
     #[inline]
     pub(super) fn stored(&self, index: usize, cat: &[u8]) -> Option<Stored> {
         self.slots.get(index).filter(|slot| equal(slot.cat(), cat)).map(|slot| slot.stored)
     }
 
-    /// Remembers an event and replaces an older one.
+    /// Caches an event in one of its slots, in place of an older event.
     pub(super) fn remember(
         &mut self,
         [name, tid, cat, args]: [Span; 4],
@@ -161,8 +161,8 @@ impl Memo {
     }
 }
 
-/// Returns the first possible slot of an event. The thread is part of the key, because events on several lines have the
-/// same name but different arguments (an op and its kernel).
+/// Returns the first of an event's two possible slots. The slot also depends on the thread, because events on several
+/// lines may have the same name but different arguments (an op and its kernel).
 #[inline]
 fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
     let tid = tid.bytes(buf).iter().fold(0u64, |hash, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
@@ -182,7 +182,7 @@ fn hole(field: &ArgField, args_start: usize, buf: &[u8]) -> Option<Hole> {
     fits.then_some(Hole { key: field.key, start: place(field.value.start)?, end: place(field.value.end)? })
 }
 
-/// Reads the number at `pos` into the hole of `key`.
+/// Reads the number at `start` into the hole for `key`.
 #[inline]
 fn fill(key: ArgKey, buf: &[u8], start: usize, own: &mut Own) -> Option<usize> {
     let mut pos = start;
@@ -204,7 +204,7 @@ fn fill(key: ArgKey, buf: &[u8], start: usize, own: &mut Own) -> Option<usize> {
     Some(pos)
 }
 
-/// Returns the position after `expected` if it is the text at `pos`.
+/// Returns the position after `expected`, if this text is at `pos`.
 #[inline]
 fn same(expected: &[u8], buf: &[u8], pos: usize) -> Option<usize> {
     let end = pos + expected.len();

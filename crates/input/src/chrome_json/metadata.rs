@@ -1,9 +1,10 @@
 //! Reads a file's metadata: `M` events (names of processes and threads), and the keys that Kineto writes next to the
 //! event list.
 //!
-//! Uses `process_name`, `thread_name`, `process_labels`, `process_sort_index` and `thread_sort_index`. `process_labels` and
-//! `process_sort_index` also become the plane's stats `labels` and `sort_index`. An event or a name creates a thread, but a
-//! `thread_sort_index` alone does not. If a name is repeated, the last one is used.
+//! Uses `process_name`, `thread_name`, `process_labels`, `process_sort_index` and `thread_sort_index`. The plane of the
+//! process also gets `process_labels` and `process_sort_index` as its stats `labels` and `sort_index`. A thread exists
+//! if the file has an event or a name for it. A `thread_sort_index` alone does not create a thread. If a process or
+//! thread has several names, the last one is used.
 
 use serde_json::Value;
 
@@ -13,14 +14,14 @@ use super::number;
 use super::store::Store;
 use trace::{EventStat, StatValue, StrId};
 
-/// Data in the keys next to the event list.
+/// Values of the keys next to the event list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TopLevel {
     /// True if Kineto wrote the file.
     pub is_kineto: bool,
     /// True if XLA's writer (JAX, TensorFlow) wrote the file: `metadata` contains `highres-ticks`.
     pub is_xla: bool,
-    /// Kineto's `baseTimeNanoseconds`: Unix time of the file's time 0.
+    /// Kineto's `baseTimeNanoseconds`: the Unix time at which the file's times are 0.
     pub base_time_ns: Option<i64>,
     /// Kineto's `deviceProperties`.
     pub devices: Vec<DeviceProperties>,
@@ -28,12 +29,12 @@ pub(super) struct TopLevel {
     pub stats: Vec<(&'static str, i64)>,
 }
 
-/// Properties of one device as recorded by Kineto.
+/// Properties of one device, as Kineto recorded them.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceProperties {
     pub ordinal: i64,
     pub name: Option<String>,
-    /// Threads per warp or wave.
+    /// Number of threads in a warp or wave.
     pub wave: Option<i64>,
     /// Stats under the names that xplane files use.
     pub stats: Vec<(&'static str, i64)>,
@@ -130,7 +131,7 @@ impl Store {
         }
     }
 
-    /// Sets a stat of a plane. Replaces an earlier value.
+    /// Sets or replaces a stat of a plane.
     pub(super) fn set_stat(&mut self, plane: usize, name: &str, value: StatValue) {
         let name: StrId = self.trace.strings.intern(name);
         let Some(plane) = self.trace.planes.get_mut(plane) else { return };

@@ -9,10 +9,10 @@
 //! Only the unfinished tail of a chunk is copied. Memory use depends on the events and their distinct strings, but not
 //! on the size of the text.
 //!
-//! The decoder reads durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, counters, instants and
-//! flows. It also reads the names and the display order of processes and threads, and Kineto's data about devices and
-//! the clock. It ignores objects, samples, and all other arguments and keys. The JSON next to an xplane file is a lossy
-//! export of it, so the xplane file is the better input.
+//! The decoder reads counters, instants, flows, and durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics
+//! use. The decoder also reads the names and the display order of processes and threads, and Kineto's data about
+//! devices and the clock. The decoder ignores objects, samples, and all other arguments and keys. The JSON file next to
+//! an xplane file is a lossy export of that file, so the xplane file is the better input.
 
 mod args;
 mod arguments;
@@ -49,8 +49,8 @@ use base::Error;
 use scanner::Scanner;
 use trace::Trace;
 
-/// Minimum number of bytes to add to an unfinished tail before it is scanned again. The number then doubles, so that an
-/// event that arrives byte by byte is not scanned once per byte.
+/// Minimum number of bytes that must follow an unfinished tail before the tail is scanned again. This number doubles
+/// after each scan, so that an event that arrives byte by byte is not scanned once per byte.
 const STEP: usize = 256;
 
 /// Decodes one file.
@@ -69,11 +69,11 @@ const STEP: usize = 256;
 pub struct ChromeJsonDecoder {
     path: String,
     scanner: Scanner,
-    /// Unfinished rest of the chunks so far.
+    /// Bytes of the last chunks that are not yet read, because they end inside a token.
     tail: Vec<u8>,
     /// Length that `tail` must reach before it is scanned again.
     look_at: usize,
-    /// Bytes of the text before `tail`.
+    /// Number of bytes of the text before `tail`.
     done: u64,
 }
 
@@ -83,18 +83,18 @@ impl ChromeJsonDecoder {
         ChromeJsonDecoder { path: path.to_owned(), scanner: Scanner::default(), tail: Vec::new(), look_at: 0, done: 0 }
     }
 
-    /// Watches for events. Only their arguments are needed.
+    /// Watches for events. The caller needs only the arguments of these events.
     pub(crate) fn watching(mut self, watch: Option<Watch>) -> ChromeJsonDecoder {
         self.scanner.store.watch(watch);
         self
     }
 
-    /// Frees the memory of the events so far and returns the number of events that are still missing.
+    /// Frees the memory of the events so far, and returns the number of watched events that are still missing.
     pub(crate) fn forget(&mut self) -> usize {
         self.scanner.store.forget()
     }
 
-    /// Ends the file and returns the watch.
+    /// Ends the file and returns the watch with the events found.
     pub(crate) fn finish_watch(mut self) -> Option<Watch> {
         self.scanner.is_last = true;
         // Text that is not a trace has no events.

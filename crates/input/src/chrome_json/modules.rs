@@ -1,5 +1,5 @@
-//! Finds the program of each TPU op. The JSON does not record the program in the op's arguments, but the runs of programs
-//! are on another line of the same device. An op belongs to the run that contains its midpoint.
+//! Finds the program of each TPU op. The JSON does not record the program among the op's arguments, but another line of
+//! the same device contains the program runs. An op belongs to the run that contains its midpoint.
 //!
 //! ```text
 //! XLA Modules   [jit_f(7)          )  [jit_g(9)   )
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use trace::{ArgsId, EventKind, LineKind, PlaneKind, Platform, StrId, Trace};
 
-/// A run of a program on one device, in picoseconds.
+/// The time of one program run on one device, in picoseconds.
 #[derive(Clone, Copy)]
 struct ModuleRun {
     start: i64,
@@ -19,8 +19,8 @@ struct ModuleRun {
     name: StrId,
 }
 
-/// Adds the program to TPU ops that lack it. Takes linear time in the number of events. Does nothing if no op lacks its
-/// program or if there are no runs.
+/// Adds the program to TPU ops that lack it. The time is linear in the number of events. Does nothing if every TPU op
+/// already has its program, or if there are no runs.
 pub(super) fn name_programs(trace: &mut Trace) {
     let planes: Vec<bool> = trace.planes.iter().map(|plane| is_tpu(plane.kind)).collect();
     let line_plane = |line: usize| trace.lines.get(line).map(|line| line.plane.index());
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use trace::TraceBuilder;
 
-    /// Two devices with module runs and ops. One op is before all runs, one is between two runs, and one extends past its
-    /// run because of rounding.
+    /// Tests two devices with module runs and ops. One op is before all runs, one is between two runs, and one extends
+    /// past the end of its run because of rounding.
     #[test]
     fn an_op_belongs_to_the_run_around_it() {
         let mut b = TraceBuilder::new();

@@ -1,5 +1,5 @@
-//! Parses numbers of trace events directly into integers. They never become an `f64`, so times are exact to the
-//! picosecond, and ids above 2^53 keep every digit.
+//! Parses numbers of trace events directly into integers. The numbers are never converted to `f64`, so times are exact
+//! to the picosecond, and ids above 2^53 keep every digit.
 
 use base::Ps;
 
@@ -8,7 +8,8 @@ pub(super) const PS_PER_US: i64 = 1_000_000;
 
 /// A time in the file: whole microseconds, plus picoseconds in `0..1_000_000`.
 ///
-/// Absolute Unix times in picoseconds overflow an `i64`. This type can hold them until the trace's anchor is known.
+/// Absolute Unix times in picoseconds overflow an `i64`. This type can hold such times until the trace's anchor is
+/// known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Time {
     /// Whole microseconds, rounded down.
@@ -18,12 +19,13 @@ pub(super) struct Time {
 }
 
 impl Time {
-    /// Returns picoseconds since `origin_us`, or `None` if they overflow 64 bits (106 days).
+    /// Returns the picoseconds since `origin_us`, or `None` if they overflow 64 bits (106 days).
     pub(super) fn since_us(self, origin_us: i64) -> Option<Ps> {
         self.us.checked_sub(origin_us)?.checked_mul(PS_PER_US)?.checked_add(self.ps).map(Ps::new)
     }
 
-    /// Returns picoseconds since `earlier`, negative if `earlier` is later. Returns `None` if they overflow 64 bits.
+    /// Returns the picoseconds since `earlier`. The result is negative if `earlier` is later. Returns `None` if they
+    /// overflow 64 bits.
     pub(super) fn since(self, earlier: Time) -> Option<Ps> {
         let us = self.us.checked_sub(earlier.us)?.checked_mul(PS_PER_US)?;
         us.checked_add(self.ps - earlier.ps).map(Ps::new)
@@ -39,8 +41,8 @@ pub(super) enum Fault {
     OutOfRange,
 }
 
-/// Parses a time in decimal microseconds. Rounds half up to picoseconds (the sixth decimal), because JAX prints 17
-/// significant digits: one picosecond becomes `9.9999999999999995e-07`.
+/// Parses a time in decimal microseconds. Rounds half up to picoseconds (the sixth decimal). JAX prints 17 significant
+/// digits, so one picosecond becomes `9.9999999999999995e-07`.
 #[inline]
 pub(super) fn time(text: &[u8]) -> Result<Time, Fault> {
     match plain_time(text) {
@@ -49,7 +51,7 @@ pub(super) fn time(text: &[u8]) -> Result<Time, Fault> {
     }
 }
 
-/// Parses the usual form: at most 18 digits, an optional fraction, no sign and no exponent.
+/// Parses a time in the usual form: at most 18 digits, an optional fraction, no sign and no exponent.
 #[inline]
 fn plain_time(text: &[u8]) -> Option<Time> {
     let whole = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -71,7 +73,8 @@ fn plain_time(text: &[u8]) -> Option<Time> {
     Some(if ps < PS_PER_US { Time { us, ps } } else { Time { us: us + 1, ps: 0 } })
 }
 
-/// Parses at most seven decimals. Returns the picoseconds, and true if the seventh decimal rounds up.
+/// Parses at most seven decimals of a number of microseconds. Returns the picoseconds, and true if the seventh decimal
+/// rounds up.
 #[inline]
 fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
     let mut padded = [b'0'; 8];
@@ -97,9 +100,10 @@ fn eight_digits(digits: [u8; 8]) -> Option<i64> {
     Some((((fours & 0xffff) * 10_000 + (fours >> 32)) as u32).into())
 }
 
-/// Parses any decimal number, with sign, fraction, exponent and any number of digits.
+/// Parses a time in any decimal form, with sign, fraction, exponent and any number of digits.
 ///
-/// If the value is `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6` of these digits, rounded by the next digit.
+/// If the value in microseconds is `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6` of these digits, rounded
+/// by the next digit.
 fn exact_time(text: &[u8]) -> Result<Time, Fault> {
     let (negative, text) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -138,7 +142,7 @@ fn exact_time(text: &[u8]) -> Result<Time, Fault> {
     Ok(Time { us, ps: i64::try_from(ps.rem_euclid(unit)).unwrap_or(0) })
 }
 
-/// Parses an exponent. Saturates if it is absurd.
+/// Parses an exponent. An absurd exponent saturates.
 fn exponent_value(text: &[u8]) -> Option<i64> {
     let (sign, digits) = match text.split_first()? {
         (b'-', rest) => (-1, rest),
@@ -151,8 +155,8 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
     (!digits.is_empty()).then_some(sign * value)
 }
 
-/// Parses a whole number that is used as an id. It may be decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their
-/// bits, like stats in xplane files, so all ids stay distinct. Longer numbers are not ids.
+/// Parses a whole number that is used as an id. The number may be decimal or hexadecimal (`0x`). Unsigned 64-bit ids
+/// keep their bits, as stats in xplane files do, so all ids stay distinct. Longer numbers are not ids.
 #[inline]
 pub(super) fn id(text: &[u8]) -> Option<i64> {
     match short_count(text) {
@@ -193,7 +197,7 @@ fn any_id(text: &[u8]) -> Option<i64> {
     i64::try_from(value).ok().map(|value| -value)
 }
 
-/// Parses a count of bytes or operations: a whole number, or a rounded real number (`1.5e9`). Returns `None` for other
+/// Parses a number of bytes or operations: a whole number, or a rounded real number (`1.5e9`). Returns `None` for other
 /// text and for negative numbers.
 pub(super) fn count(text: &[u8]) -> Option<i64> {
     if let Some(count) = short_count(text) {
@@ -251,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Computes the picoseconds of a number of microseconds exactly: `digits * 10^(exponent + 6)`, rounded half up.
+    /// Computes the exact number of picoseconds in `digits * 10^exponent` microseconds, rounded half up.
     fn by_long_arithmetic(digits: i128, exponent: i32) -> i128 {
         let shift = exponent + 6;
         if shift >= 0 {

@@ -1,9 +1,9 @@
-//! Removes events whose absurd times would stretch the capture: events without times, and events far away from all others, if
-//! there are only a few.
+//! Removes events whose absurd times would stretch the capture: events without times, and a few events that are far
+//! away from all others.
 //!
-//! Writers that lack the times of an event write 0 as its start and duration. Such events do not belong to a capture that
-//! begins later, even if there are many. An event far away from all others is removed only if the gap is longer than an hour,
-//! which no profile contains:
+//! If a writer lacks the times of an event, it writes 0 as the start and the duration. Events without times do not
+//! belong to a capture that begins later, even if there are many. An event far away from all others is removed only if
+//! the gap is longer than an hour. No profile contains such a gap.
 //!
 //! ```text
 //! starts    |                                                 |||| ||||| |||||
@@ -11,16 +11,17 @@
 //!                          10 times the others' span
 //! ```
 //!
-//! At most one event in a thousand (or a single event) is treated as absurd, so a file with two distant halves keeps both.
+//! At most one event in a thousand (or a single event) is treated as absurd. A file with two distant halves therefore
+//! keeps both halves.
 
 use base::Ps;
 use trace::{Event, EventId, Events};
 
 const HOUR: i64 = 3_600_000_000_000_000;
-/// Maximum number of cuts. Later gaps stay.
+/// Maximum number of cuts at gaps between events. Further gaps stay.
 const MAX_CUTS: usize = 8;
 
-/// If the capture begins within this many picoseconds of zero, zero is a valid time and events at zero stay.
+/// If the capture begins within this many picoseconds of zero, zero is a valid time, and events at zero are kept.
 const BEGINS_AT_ZERO: i64 = 1_000_000_000;
 
 /// The events with plausible times.
@@ -28,13 +29,13 @@ const BEGINS_AT_ZERO: i64 = 1_000_000_000;
 pub(super) struct Plausible {
     /// The remaining events.
     pub events: Events,
-    /// For each removed event, the event that is now at its position, or one past the last event.
+    /// For each removed event, the index in `events` of the event that follows it, or one past the last event.
     pub left_out: Vec<EventId>,
     /// Number of removed events with neither a start nor a duration.
     pub untimed: u64,
 }
 
-/// Returns the plausible events, or `None` if all are plausible.
+/// Returns the events with plausible times, or `None` if all events have plausible times.
 pub(super) fn plausible(events: &Events) -> Option<Plausible> {
     let has_time = |event: &Event| event.start != Ps::ZERO || event.duration != Ps::ZERO;
     let timed = || events.iter().filter(has_time);
@@ -63,8 +64,8 @@ pub(super) fn plausible(events: &Events) -> Option<Plausible> {
     events.iter().any(|event| !keep(&event)).then(|| filtered(events, untimed, keep))
 }
 
-/// Returns the first and the last start that remain after cutting at the largest gaps. Cuts only if the part to remove is
-/// small and far away.
+/// Returns the first and the last start that remain after the starts are cut at their largest gaps. A part is cut off
+/// only if it has few events and is far away.
 fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
     starts.sort_unstable();
     let mut kept = starts.as_slice();
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
     use trace::EventColumn;
 
-    /// Creates events from `(start, duration)` in seconds.
+    /// `seconds` contains the start and the duration of each event.
     fn kept(seconds: &[(i64, i64)]) -> Option<(usize, u64)> {
         let mut events = Events::default();
         for (run, &(start, duration)) in (0..).zip(seconds) {

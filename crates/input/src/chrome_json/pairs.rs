@@ -6,9 +6,9 @@
 //!           [------------f------------)       stored when they end
 //! ```
 //!
-//! An end closes the innermost open begin that has the same name and thread (or the same category and id), so pairs may
-//! overlap. An end without a name, or with an unknown name, closes the innermost begin. The end's own arguments are not
-//! needed. A begin without an end has no known duration and is skipped.
+//! An end closes the innermost open begin with the same name on the same thread (or with the same category and id), so
+//! pairs may overlap. If an end has no name, or no open begin has its name, it closes the innermost begin. The
+//! arguments of an end are not needed. A begin without an end has no known duration and is skipped.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -48,8 +48,9 @@ impl Pairs {
         self.open.entry(track).or_default().push(open);
     }
 
-    /// Closes the open begin that belongs to an end with this name. Returns the begin, and true if it was not the innermost
-    /// begin of the track. Removes an asynchronous track together with its last begin, because many ids are used only once.
+    /// Closes the open begin that belongs to an end with this name on the track. Returns the begin, and true if it was
+    /// not the innermost begin of the track. Removes an asynchronous track together with its last begin, because many
+    /// ids occur only once.
     pub(super) fn pop(&mut self, track: Track, name: Option<StrId>) -> Option<(Open, bool)> {
         let stack = self.open.get_mut(&track)?;
         let innermost = stack.len().checked_sub(1)?;
@@ -62,7 +63,6 @@ impl Pairs {
         Some((open, place != innermost))
     }
 
-    /// Returns the number of tracks in memory.
     #[cfg(test)]
     pub(super) fn open_tracks(&self) -> usize {
         self.open.len()

@@ -1,17 +1,17 @@
-//! Reads the structure of the file: an object with an event list and other keys, or only the list.
+//! Reads the structure of the file: an object with an event list and other keys, or only an event list.
 //!
 //! ```text
 //!            { "otherData": {...}, "traceEvents": [ {event}, {event}, ... {} ], "traceName": "..." } anything
 //! state  Start Object    Skip       Object       Events                       Object                 Done
 //! ```
 //!
-//! The scanner reads complete tokens of a slice and returns the number of bytes it has finished. The caller then passes the
-//! rest again, followed by more bytes. Every decision depends only on the bytes of the file, and never on where a slice
-//! ends, so the chunk sizes do not affect the trace.
+//! The scanner reads the complete tokens of a slice and returns the number of bytes that it has finished. The caller
+//! then passes the unfinished bytes again, followed by more bytes. Every decision depends on the bytes of the file and
+//! never on the end of a slice, so the chunk sizes do not affect the trace.
 //!
-//! An event with unescaped backslashes is read literally (`unescaped`). After any other malformed event, reading
-//! continues at the next text that looks like the start of an event (`,{"ph"`). Events over [`MAX_EVENT`] are skipped
-//! without buffering them.
+//! The module `unescaped` reads events with unescaped backslashes. After any other malformed event, reading continues
+//! at the next text that looks like the start of an event (`,{"ph"`). Events longer than [`MAX_EVENT`] are skipped
+//! without being buffered.
 
 use super::event;
 use super::lexer::{Skipper, Stop, colon, skip_space, string, value};
@@ -23,9 +23,10 @@ use base::Error;
 
 /// Maximum length of an event or a top-level key that is buffered: 16 MiB.
 pub(super) const MAX_EVENT: usize = 16 << 20;
-/// Maximum length of a top-level value that is read. Longer ones are skipped.
+/// Maximum length of a top-level value that is read. Longer values are skipped.
 const MAX_METADATA: usize = 256 << 10;
-/// Maximum distance between the `{` of an event and its first key, for finding an event after malformed text.
+/// Maximum distance between the `{` of an event and its first key. The limit helps to find an event after malformed
+/// text.
 const LOOK_AHEAD: usize = 64;
 
 /// Position of the scanner in the file's structure.
@@ -40,9 +41,9 @@ pub(super) enum ScannerState {
     Events,
     /// Inside an irrelevant value, in the event list or at the top level.
     Skip { in_events: bool },
-    /// After malformed text, looking for an event. `previous` is the last byte other than a space.
+    /// After malformed text, in search of the next event. `previous` is the last byte that is not a space.
     Lost { previous: u8 },
-    /// After the end. The rest is ignored.
+    /// After the end of the object or list. The text that follows is ignored.
     Done,
 }
 
@@ -52,20 +53,20 @@ pub(super) struct Scanner {
     pub state: ScannerState,
     pub store: Store,
     pub top_level: TopLevel,
-    /// True if the file consists only of the list.
+    /// True if the file consists only of an event list.
     pub is_array: bool,
     /// True if an event list was found.
     pub has_list: bool,
-    /// First few keys of the top level, for the description of a file that is not a trace.
+    /// The first few keys of the top level. Error messages use these keys to describe a file that is not a trace.
     pub keys: Vec<String>,
-    /// True if no more bytes will come.
+    /// True if the file ends after the current slice.
     pub is_last: bool,
     skipper: Skipper,
 }
 
-/// Result of one step.
+/// Result of one scanning step.
 enum Step {
-    /// Continues at this position.
+    /// The scanner continues at this position.
     To(usize),
     /// The slice ends inside a token. More bytes are needed from this position on.
     More(usize),
@@ -223,7 +224,7 @@ impl Scanner {
         }
     }
 
-    /// Reads an event that is malformed only because its backslashes are not escaped.
+    /// Reads an event whose only fault is that its backslashes are not escaped.
     #[cold]
     fn unescaped(&mut self, buf: &[u8], [start, until]: [usize; 2], offset: u64) -> Outcome {
         let outcome = unescaped::escaped(buf, start, until);
@@ -238,7 +239,7 @@ impl Scanner {
         outcome
     }
 
-    /// Counts malformed text that begins at `start`. Then looks for an event from `resume` on.
+    /// Counts malformed text that begins at `start`, and then looks for an event from `resume` on.
     fn lose(&mut self, start: usize, resume: usize, base: u64) -> Step {
         self.store.losses.add(JsonLoss::Unreadable, base + start as u64);
         self.state = ScannerState::Lost { previous: 0 };

@@ -1,7 +1,7 @@
-//! Adds events to the trace: finds their line, interns their text, and converts their times to the anchor.
+//! Adds events to the trace: finds their lines, interns their texts, and converts their times to the trace's clock.
 //!
-//! A process of a Chrome trace is a plane, and a thread is a line. The first event or metadata that mentions a plane or
-//! line creates it. Its name may follow later.
+//! A process of a Chrome trace is a plane, and a thread is a line. The first event or metadata that mentions a process
+//! or thread creates its plane or line. The name may follow later.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -35,14 +35,15 @@ pub(super) struct Timed {
 }
 
 impl Timed {
-    /// Returns true if there is no start and no duration. Writers that lack an event's times write 0.
+    /// Returns true if the event has neither a start nor a duration. If a writer lacks the times of an event, it writes
+    /// 0.
     fn is_untimed(&self) -> bool {
         self.start == Time::default() && self.duration <= PICOSECOND
     }
 }
 
-/// Duration that XLA's exporter writes for zero, because viewers would not show such events. No clock can measure a
-/// picosecond.
+/// Duration that XLA's exporter writes instead of zero, because viewers would not show events without a duration. No
+/// clock can measure a picosecond.
 const PICOSECOND: Ps = Ps::new(1);
 
 /// The trace under construction.
@@ -55,18 +56,19 @@ pub(super) struct Store {
     pub fields: Vec<ArgField>,
     pub pairs: Pairs,
     pub marks: Marks,
-    /// Number of objects with a phase. Such objects distinguish an event list from any other array.
+    /// Number of objects with a `ph` that were read so far. Such objects distinguish an event list from any other
+    /// array.
     pub events_seen: u64,
     pub plane_ids: Vec<Id>,
     pub line_ids: Vec<Id>,
     planes: HashMap<Id, PlaneId, FxBuildHasher>,
     lines: HashMap<(Id, Id), LineId, FxBuildHasher>,
-    /// Anchor in microseconds. `None` while it is still unknown and events wait for it.
+    /// Anchor in microseconds. `None` until the anchor is known, and events wait until then.
     pub anchor_us: Option<i64>,
     waiting: Vec<Timed>,
     /// Number of waiting events that have a time.
     voters: usize,
-    /// Position of the first event that has no times but was placed anyway.
+    /// Position in the text of the first event that has no times but was stored anyway.
     pub first_untimed: Option<u64>,
     scratch: String,
     /// Events for which all arguments are needed.
@@ -76,8 +78,9 @@ pub(super) struct Store {
 impl Store {
     /// Stores one event of the list.
     ///
-    /// Durations become events: complete ones (`X`), thread pairs (`B`/`E`) and asynchronous pairs (`b`/`e`). Counters,
-    /// instants and flows are stored separately. Samples, objects and async marks (`P O N D n R c`) are skipped.
+    /// Events with a duration are stored in the trace: complete events (`X`), pairs on a thread (`B`/`E`) and
+    /// asynchronous pairs (`b`/`e`). Counters, instants and flows are stored separately. Samples, objects and async
+    /// marks (`P O N D n R c`) are skipped.
     pub(super) fn event(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         self.events_seen += u64::from(event.phase != 0);
         match event.phase {
@@ -120,7 +123,7 @@ impl Store {
         self.pairs.push(track, open);
     }
 
-    /// Closes a pair and stores its event.
+    /// Closes a pair and stores the event that it forms.
     fn end(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         let Some(end) = self.time(event.ts, buf, offset) else { return };
         let (track, _) = self.track(event, buf);
@@ -142,8 +145,8 @@ impl Store {
         }
     }
 
-    /// Returns the track and line of a paired event. Asynchronous events overlap with the work of the thread that
-    /// reports them, so they get a separate line.
+    /// Returns the track and the line of an event that belongs to a pair. Asynchronous events overlap with the work of
+    /// the thread that reports them, so they get a separate line.
     fn track(&mut self, event: &RawEvent, buf: &[u8]) -> (Track, LineId) {
         if event.phase.is_ascii_uppercase() {
             let line = self.line_of(event, buf);
@@ -154,7 +157,7 @@ impl Store {
         (Track::Async { cat, id }, self.line(pid, Id::Async))
     }
 
-    /// Parses the time in `span`, which is a number or a string. Counts a loss if it is neither.
+    /// Parses the time in `span`, which is a number or a string. Counts a loss if the value is anything else.
     #[inline]
     pub(super) fn time(&mut self, span: Span, buf: &[u8], offset: u64) -> Option<Time> {
         let fault = match number::time(span.bytes(buf)) {
@@ -185,7 +188,7 @@ impl Store {
         (stored, own)
     }
 
-    /// Parses the arguments into `fields` if the memo skipped them before.
+    /// Parses the event's arguments into `fields`, which the memo made unnecessary before.
     pub(super) fn reparse_args(&mut self, event: &RawEvent, buf: &[u8]) {
         self.fields.clear();
         if event.args.is_given() && args::parse(buf, event.args.start, &mut self.fields).is_err() {
@@ -193,7 +196,7 @@ impl Store {
         }
     }
 
-    /// Places an event on the trace's clock, or makes it wait until the clock is known.
+    /// Adds an event to the trace, or makes it wait until the trace's clock is known.
     #[inline]
     pub(super) fn add(&mut self, event: Timed) {
         match self.anchor_us {
@@ -212,13 +215,13 @@ impl Store {
         }
     }
 
-    /// Places all waiting events and marks at the end of the file.
+    /// Adds all waiting events and marks to the trace at the end of the file.
     pub(super) fn finish(&mut self) {
         self.settle_anchor();
         self.place_marks(self.anchor_us.unwrap_or(0));
     }
 
-    /// Chooses the anchor from the waiting events and places them.
+    /// Chooses the anchor from the waiting events, and adds these events to the trace.
     fn settle_anchor(&mut self) {
         if self.anchor_us.is_some() {
             return;
@@ -264,7 +267,7 @@ impl Store {
         self.line(pid, tid)
     }
 
-    /// Returns the line of a thread. Creates it on first use.
+    /// Returns the line of a thread. Creates the line on first use.
     pub(super) fn line(&mut self, pid: Id, tid: Id) -> LineId {
         if let Some(&line) = self.lines.get(&(pid, tid)) {
             return line;
@@ -286,7 +289,7 @@ impl Store {
         self.planes.get(&pid).copied()
     }
 
-    /// Returns the plane of a process. Creates it on first use.
+    /// Returns the plane of a process. Creates the plane on first use.
     pub(super) fn plane(&mut self, pid: Id) -> PlaneId {
         if let Some(&plane) = self.planes.get(&pid) {
             return plane;
@@ -297,7 +300,7 @@ impl Store {
         plane
     }
 
-    /// Parses an id in any spelling.
+    /// Parses an id: a number or any other text.
     #[inline]
     pub(super) fn id(&mut self, span: Span, buf: &[u8]) -> Id {
         if !span.is_given() {
@@ -319,7 +322,8 @@ fn intern(trace: &mut Trace, span: Span, buf: &[u8], scratch: &mut String) -> St
     trace.strings.intern(text(span, buf, scratch))
 }
 
-/// Returns the step number of Kineto's `ProfilerStep#7`. Its copy on the device is not another step.
+/// Returns the step number in the name of Kineto's event `ProfilerStep#7`. Kineto copies this event to the device. The
+/// copy does not mark another step.
 fn profiler_step(event: &RawEvent, buf: &[u8]) -> Option<i64> {
     let number = event.name.bytes(buf).strip_prefix(b"ProfilerStep#")?;
     let is_shadow = event.cat.bytes(buf) == b"gpu_user_annotation" || event.name.kind != Kind::Text;

@@ -1,4 +1,4 @@
-//! Tests of the whole decoder: small files with one oddity each, any chunking, any damage.
+//! Tests the whole decoder with small files that each have one oddity, for any chunk sizes and any damage.
 
 mod damage;
 mod kineto;
@@ -17,7 +17,7 @@ fn decode_in(text: &[u8], size: usize) -> Result<Trace, Error> {
     decoder.finish()
 }
 
-/// Decodes `text` at once, and checks that chunks of 1, 7 and 4096 bytes give the same result.
+/// Decodes `text` in one chunk, and checks that chunks of 1, 7 and 4096 bytes give the same result.
 fn decode(text: impl AsRef<[u8]>) -> Result<Trace, Error> {
     let text = text.as_ref();
     let whole = decode_in(text, text.len().max(1));
@@ -63,13 +63,13 @@ fn describe(trace: &Trace) -> String {
     out
 }
 
-/// Returns `(name, start ps, duration ps)` of every event.
+/// Returns name, start and duration (in picoseconds) of every event.
 fn events(trace: &Trace) -> Vec<(&str, i64, i64)> {
     let told = |event: Event| (trace.text(event.name), event.start.as_ps(), event.duration.as_ps());
     trace.events.iter().map(told).collect()
 }
 
-/// Returns the index and the value of all events with a value in this column.
+/// Returns the index and the value of each event that has a value in this column.
 fn values(trace: &Trace, column: EventColumn) -> Vec<(u32, i64)> {
     trace.events.column(column).iter().map(|(id, value)| (id.get(), value)).collect()
 }

@@ -4,7 +4,7 @@ use super::lexer::{Kind, Span};
 
 /// Returns the text of a string or word. Only strings with escapes or invalid UTF-8 are copied to `scratch`.
 ///
-/// A surrogate without its other half becomes U+FFFD. Strings that were written without escaping, such as Windows
+/// A surrogate that is not part of a pair becomes U+FFFD. Strings that were written without escaping, such as Windows
 /// paths, keep their backslashes.
 pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'a str {
     let bytes = span.bytes(buf);
@@ -32,9 +32,9 @@ pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'
     scratch
 }
 
-/// Returns true if a string was written without escaping its backslashes. Such a string has an escape that JSON does
-/// not know (`C:\Users`), one that no name contains (backspace or form feed), or one in the file path of a Python
-/// function (`torch\nn\functional.py(63): linear`).
+/// Returns true if the text of a string was written without escaping the backslashes. This is true if the string has an
+/// escape that JSON does not define (`C:\Users`), an escape that no name contains (backspace or form feed), or an
+/// escape in the file path of a Python function (`torch\nn\functional.py(63): linear`).
 fn is_unescaped(bytes: &[u8]) -> bool {
     let path = memchr::memmem::find(bytes, b".py(").unwrap_or(0);
     let mut pos = 0;
@@ -54,7 +54,7 @@ fn is_unescaped(bytes: &[u8]) -> bool {
     false
 }
 
-/// Returns the character of the escape at the start of `bytes`, and the escape's length.
+/// Returns the character that the escape at the start of `bytes` stands for, and the length of the escape.
 fn escape(bytes: &[u8]) -> (char, usize) {
     let character = match bytes.get(1) {
         Some(b'n') => '\n',

@@ -1,5 +1,5 @@
-//! Rearranges timelines of TensorFlow 1 (`tf.python.client.timeline`), in which each stream of a device, and each
-//! combination of streams, is a separate process.
+//! Rearranges timelines of TensorFlow 1 (`tf.python.client.timeline`). In such a timeline, each stream of a device, and
+//! each combination of streams, is a separate process.
 //!
 //! ```text
 //! /job:localhost/replica:0/task:0/device:GPU:0 Compute   the host hands ops to the device    a host
@@ -9,11 +9,11 @@
 //! /gpu:0/context#0/stream#1:Kernel Compute               a stream, as older versions name it
 //! ```
 //!
-//! The threads of such a process are lanes, so that overlapping ops do not cover each other.
+//! The threads of such a process are lanes, which keep overlapping ops from covering each other.
 
 use trace::{LineKind, PlaneId, PlaneKind, Platform, Trace};
 
-/// Role of a process in such a timeline.
+/// Role of a process in a timeline of TensorFlow 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Process {
     /// The host computes, or hands ops to a device.
@@ -52,7 +52,7 @@ impl Process {
     }
 }
 
-/// Turns the streams of each device into lines of one plane, if `trace` is such a timeline. Returns true if it is one.
+/// If `trace` is a timeline of TensorFlow 1, turns the streams of each device into lines of one plane and returns true.
 pub(super) fn arrange(trace: &mut Trace) -> bool {
     let Trace { strings, planes, lines, .. } = trace;
     let processes: Vec<Option<Process>> = planes.iter().map(|plane| Process::of(strings.get(plane.name))).collect();

@@ -1,7 +1,7 @@
 //! Repairs events with unescaped Windows paths in strings: `"name":"D:\proj\","pid":1`.
 //!
-//! In JSON, the last backslash escapes the quote that should end the string, so the rest of the event is misread. This
-//! module ends a string at a quote if the text after the quote can follow a string.
+//! In JSON, the last backslash of this path escapes the quote that should end the string, so the rest of the event is
+//! misread. This module ends a string at a quote if the text after the quote can follow a string.
 
 use super::lexer::skip_space;
 
@@ -11,7 +11,7 @@ const LONGEST: usize = 64 << 10;
 /// Result of trying to repair an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The event with its backslashes escaped, and the position after it in the given text.
+    /// The event with escaped backslashes, and the position after the event in the original text.
     Escaped(Vec<u8>, usize),
     /// The text ends inside the event.
     Incomplete,
@@ -56,7 +56,8 @@ pub(super) fn escaped(buf: &[u8], start: usize, until: usize) -> Outcome {
     Outcome::Incomplete
 }
 
-/// Returns true if the text at `pos` can follow a string, or `None` if there is not enough text.
+/// Returns true if the text at `pos` can follow the end of a string, or `None` if too little text is available to
+/// decide.
 fn ends_string(buf: &[u8], pos: usize) -> Option<bool> {
     let pos = skip_space(buf, pos);
     match buf.get(pos)? {

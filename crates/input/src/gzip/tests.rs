@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Content, and for each warning its code, offset and count.
+/// Decompressed content, and the code, offset and count of each warning.
 type Inflated = (Vec<u8>, Vec<(String, Option<u64>, Option<u64>)>);
 
 fn inflate(stored: &[u8], chunk: usize) -> Inflated {
@@ -27,7 +27,7 @@ fn inflate(stored: &[u8], chunk: usize) -> Inflated {
     (content, warnings)
 }
 
-/// Decompresses at once and in chunks of several sizes, and asserts that all results are identical.
+/// Decompresses the file in one chunk and in chunks of several sizes, and asserts that all results are identical.
 fn inflate_all_ways(stored: &[u8]) -> Inflated {
     let whole = inflate(stored, stored.len().max(1));
     for chunk in [1, 7, 4096] {

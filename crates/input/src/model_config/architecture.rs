@@ -1,6 +1,7 @@
 //! Default values that a `config.json` omits, by architecture (the `*Config` classes of Hugging Face Transformers).
 
-/// Defaults of an architecture. A field is `None` if it has no default or is unknown.
+/// Default values of an architecture. A field is `None` if the architecture has no default for it, or if the default is
+/// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Architecture {
     pub tied_embeddings: Option<bool>,
@@ -16,7 +17,8 @@ pub(super) struct Architecture {
 }
 
 impl Architecture {
-    /// Root-mean-square norms before attention and before the gated feed-forward, separate output matrix, no biases.
+    /// Root-mean-square norms before attention and before the gated feed-forward network, a separate output matrix, no
+    /// biases.
     const LLAMA: Architecture = Architecture {
         tied_embeddings: Some(false),
         gated_ffn: Some(true),
@@ -33,10 +35,10 @@ impl Architecture {
     const GEMMA: Architecture =
         Architecture { tied_embeddings: Some(true), head_dim: Some(256), ..Architecture::LLAMA };
 
-    /// Norms before and after both halves of the block.
+    /// Like Gemma, but with norms before and after both halves of each block.
     const GEMMA_2: Architecture = Architecture { norms_per_layer: Some(4), ..Architecture::GEMMA };
 
-    /// Two matrices of four times the width, biases, tied embeddings.
+    /// Two feed-forward matrices with four times the hidden size, biases, tied embeddings.
     const GPT_2: Architecture = Architecture {
         tied_embeddings: Some(true),
         gated_ffn: Some(false),
@@ -46,7 +48,7 @@ impl Architecture {
         ..Architecture::LLAMA
     };
 
-    /// Returns the defaults for a `model_type`.
+    /// Returns the default values for a `model_type`.
     pub(super) fn of(model_type: &str) -> Architecture {
         let llama = Architecture::LLAMA;
         match model_type {

@@ -1,18 +1,20 @@
-//! Redacts the arguments of the captured program. `python/crossprof/_redact.py` applies the same rules during capture, but
-//! sidecars from older versions contain every value.
+//! Redacts the command-line arguments of the captured program. `python/crossprof/_redact.py` applies the same rules
+//! during the capture, but sidecars from older versions contain every value.
 
-/// Replaces a redacted value.
+/// Text that replaces a redacted value.
 const HIDDEN: &str = "***";
 
-/// Words in names whose values are secrets.
+/// A value is a secret if its name contains one of these words.
 const SECRET_WORDS: &[&str] =
     &["pass", "passcode", "pwd", "auth", "token", "bearer", "creds", "cookie", "dsn", "sas", "pat"];
-/// Parts of names whose values are secrets, for names without separators between words.
+/// A value is a secret if its name contains one of these texts. Such texts detect names without separators between
+/// words.
 const SECRET_PARTS: &[&str] =
     &["secret", "passw", "passphrase", "credential", "apikey", "privatekey", "authtoken", "accesstoken"];
-/// Words before `key` that make it a secret. `key` at the end of a name is also a secret.
+/// A value is a secret if its name contains one of these words directly before `key`. A name that ends with `key` also
+/// marks a secret.
 const KEY_KINDS: &[&str] = &["api", "access", "private", "signing", "encryption", "account", "storage", "ssh"];
-/// Prefixes of the tokens of well-known services.
+/// Prefixes of access tokens of well-known services.
 const TOKENS: &[&str] = &[
     "hf_",
     "sk-",
@@ -31,10 +33,11 @@ const TOKENS: &[&str] = &[
     "ya29.",
     "eyJ",
 ];
-/// Maximum length of a word. A longer word of letters and digits is treated as a key.
+/// Maximum length of a word. A longer word of letters and digits is treated as a secret key.
 const LONGEST_WORD: usize = 23;
 
-/// Returns the arguments without the values of flags. If `keep_values`, keeps values that do not look like secrets.
+/// Returns the command-line arguments, with the values of flags redacted. If `keep_values` is true, only values that
+/// look like secrets are redacted.
 pub(super) fn shown(words: &[&str], keep_values: bool) -> Vec<String> {
     let mut made = Vec::with_capacity(words.len());
     // The flag that the next values belong to.
@@ -59,12 +62,13 @@ pub(super) fn shown(words: &[&str], keep_values: bool) -> Vec<String> {
     made
 }
 
-/// Returns true for `-x` and `--x`. A negative number is a value.
+/// Returns true for `-x` and `--x`. A negative number is not a flag.
 fn is_flag(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && word.parse::<f64>().is_err()
 }
 
-/// Returns true for text that may precede `=`: `--lr`, `optimizer.lr`, `+model`, `KEY`, but not an address or a path.
+/// Returns true for text that may precede `=` (`--lr`, `optimizer.lr`, `+model`, `KEY`), but not for an address or a
+/// path.
 fn is_name(text: &str) -> bool {
     let name = text.trim_start_matches(['-', '+', '~']);
     name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
@@ -87,7 +91,7 @@ fn is_secret_name(name: &str) -> bool {
         .any(|(at, word)| SECRET_WORDS.contains(word) || (["key", "keys"].contains(word) && is_key(at)))
 }
 
-/// Returns true for a value that is a secret regardless of its name.
+/// Returns true for a value that looks like a secret, whatever its name is.
 fn looks_secret(value: &str) -> bool {
     let words = || value.split(|sign: char| !(sign.is_ascii_alphanumeric() || "_-.".contains(sign)));
     let is_token = |word: &str| TOKENS.iter().any(|start| word.strip_prefix(start).is_some_and(|rest| rest.len() >= 8));
@@ -101,7 +105,7 @@ fn looks_secret(value: &str) -> bool {
     is_random || has_password || words().any(is_token) || names_inside(value).any(is_secret_name)
 }
 
-/// Returns the names inside a value: `{"api_key": "x"}`, `token=x`.
+/// Returns the names that a value contains, such as `api_key` in `{"api_key": "x"}` or `token` in `token=x`.
 fn names_inside(value: &str) -> impl Iterator<Item = &str> {
     value.match_indices([':', '=']).filter_map(|(at, _)| {
         let before = value.get(..at)?.trim_end_matches(['"', '\'', ' ']);

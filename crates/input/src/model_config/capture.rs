@@ -1,7 +1,7 @@
 //! Reads the `capture` notes in a sidecar. `_sidecar.py` and `_window.py` in `python/crossprof` write these notes.
 //!
-//! The slowdown becomes a section of the unified profile. The other notes are for people and appear in
-//! `metadata.environment`. A value of an unexpected type is ignored, because the profile is complete without it.
+//! The slowdown caused by tracing becomes a section of the unified profile. The other notes are meant for the user, and appear
+//! in `metadata.environment`. A value of an unexpected type is ignored, because the profile is complete without it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::arguments;
 use base::home::without_home;
 use report::Tracing;
 
-/// Notes that keep their names.
+/// Notes that have the same name in `metadata.environment`.
 const NOTES: &[&str] = &[
     "python",
     "git_commit",
@@ -27,7 +27,7 @@ const NOTES: &[&str] = &[
     "ended_by",
 ];
 
-/// Returns the slowdown caused by tracing, or `None` if the kit could not measure it.
+/// Returns the slowdown caused by tracing, or `None` if the capture kit could not measure it.
 pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     let measured = capture.get("slowdown")?;
     let seconds = |key: &str| measured.get(key)?.as_f64().filter(|seconds| *seconds > 0.0);
@@ -41,8 +41,8 @@ pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     })
 }
 
-/// Returns the time by which this process's clock is ahead of the first process's clock, in nanoseconds. Returns `None` if
-/// the difference is smaller than the kit's measurement error.
+/// Returns the number of nanoseconds by which this process's clock is ahead of the first process's clock. Returns
+/// `None` if the difference is smaller than the capture kit's measurement error.
 pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
     let process = usize::try_from(capture.get("process")?.as_u64()?).ok()?;
     let clocks = capture.get("clocks")?;
@@ -51,8 +51,8 @@ pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
     (ahead.abs() > error).then_some((1e9 * ahead) as i64)
 }
 
-/// Returns all notes for people, as texts with the names that the profiler uses. Values of flags are included only if
-/// the user asked the kit to record them. Secrets and home folders are never included.
+/// Returns all notes for the user as texts, under the names that the profiler uses. Values of flags are included only
+/// if the user asked the capture kit to record them. Secrets and home folders are never included.
 pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     let versions =
         members(capture, "versions").map(|(name, value)| (format!("{}_version", name.replace('-', "_")), value));
@@ -68,13 +68,13 @@ pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     texts.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// Returns the kind of the devices. A trace JSON does not contain it. Returns `None` for CPUs.
+/// Returns the kind of the devices, or an empty text for CPUs. A JSON trace does not contain this kind.
 fn device_kind(capture: &Map<String, Value>) -> String {
     let text = |name: &str| capture.get("devices").and_then(|it| it.get(name)).and_then(Value::as_str);
     text("kind").filter(|_| text("platform") != Some("cpu")).unwrap_or_default().to_owned()
 }
 
-/// Returns the places of the TPU chips of all hosts: `id slice x,y,z` for each chip, separated by `;`.
+/// Returns the positions of the TPU chips of all hosts: `id slice x,y,z` for each chip, separated by `;`.
 fn device_places(capture: &Map<String, Value>) -> String {
     let places = capture.get("devices").and_then(|it| it.get("places")).and_then(Value::as_array);
     places.into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(";")
@@ -87,7 +87,7 @@ fn argv(capture: &Map<String, Value>) -> String {
     arguments::shown(&words, keep_values).join(" ")
 }
 
-/// Returns the names and values of an object in the notes.
+/// Returns the names and values in the object `name` of the notes.
 fn members<'a>(capture: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
     capture.get(name).and_then(Value::as_object).into_iter().flatten()
 }

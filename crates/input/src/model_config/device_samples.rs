@@ -1,6 +1,8 @@
-//! Samples of power, clocks and temperature of GPUs, taken during a capture by `_power.py` in `python/crossprof`.
+//! Samples of the power, the clocks and the temperature of GPUs, which `_power.py` in `python/crossprof` takes during a
+//! capture.
 //!
-//! The samples become counters of the devices, on the trace's time axis. The limits become stats of the devices.
+//! The samples become counters of the devices, on the trace's time axis. The limits of power and clock become stats of
+//! the devices.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,7 +10,7 @@ use serde_json::{Map, Value};
 use base::Ps;
 use trace::{CounterTrack, PlaneId, PlaneKind, Platform, StatValue, Trace};
 
-/// Names of a sample's values in the sidecar, each with the name of its counter in `crates/facts/src/meters.csv`.
+/// Names of the values of a sample in the sidecar, each with the name of the counter in `crates/facts/src/meters.csv`.
 const COUNTERS: [(&str, &str); 5] = [
     ("power_w", "Power (W)"),
     ("sm_clock_mhz", "SM clock (MHz)"),
@@ -16,9 +18,9 @@ const COUNTERS: [(&str, &str); 5] = [
     ("temperature_c", "Temperature (C)"),
     ("memory_used_bytes", "Memory used (bytes)"),
 ];
-/// Name of the value whose bits are reasons for a lower clock.
+/// Name of the value whose bits encode the reasons for a lower clock.
 const REASONS: &str = "clock_reasons";
-/// Bits of NVML's `nvmlClocksEventReasons` for reasons that lower the clock while the GPU works.
+/// Bits of NVML's `nvmlClocksEventReasons`, without the reasons that lower the clock of an idle GPU.
 const REASON_BITS: [(u64, &str); 6] = [
     (0x04, "Clock limit: power cap"),
     (0x08, "Clock limit: hardware slowdown"),
@@ -27,7 +29,7 @@ const REASON_BITS: [(u64, &str); 6] = [
     (0x40, "Clock limit: temperature (hardware)"),
     (0x80, "Clock limit: power brake"),
 ];
-/// Limits of a device, which become stats of its plane under these names.
+/// Names of a device's limits in the sidecar. The stats of the device's plane have the same names.
 const LIMITS: [&str; 2] = ["power_limit_w", "sm_clock_limit_mhz"];
 
 /// Samples of one GPU.
@@ -35,7 +37,7 @@ const LIMITS: [&str; 2] = ["power_limit_w", "sm_clock_limit_mhz"];
 pub struct DeviceSamples {
     /// Number of the device in the trace.
     device: u32,
-    /// Times of the samples since 1970, in nanoseconds, ascending.
+    /// Unix times of the samples in nanoseconds, ascending.
     times_unix_ns: Vec<i64>,
     /// Name and values of each counter.
     counters: Vec<(String, Vec<f64>)>,
@@ -43,7 +45,7 @@ pub struct DeviceSamples {
     limits: Vec<(String, f64)>,
 }
 
-/// Reads the samples in the `capture` notes. Devices with damaged samples are left out.
+/// Reads the samples in the `capture` notes. Leaves out devices with damaged samples.
 pub(super) fn read(capture: &Map<String, Value>) -> Vec<DeviceSamples> {
     let Some(samples) = capture.get("device_samples") else { return Vec::new() };
     let start_ns = samples.get("start_unix_ns").and_then(Value::as_i64);
@@ -80,7 +82,8 @@ fn of_device(device: &Value, start_ns: i64) -> Option<DeviceSamples> {
     })
 }
 
-/// Adds the samples to the devices of a trace of one host. Does nothing if the file does not contain the time of the capture.
+/// Adds the samples to the devices in the trace of one host. Does nothing if the trace does not contain the time of the
+/// capture.
 pub(super) fn add(samples: &[DeviceSamples], trace: &mut Trace) {
     let Some(zero_ns) = trace.capture.zero_unix_ns() else { return };
     for device in samples {

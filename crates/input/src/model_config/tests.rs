@@ -1,4 +1,4 @@
-//! Tests with configurations that the models' authors published.
+//! Tests configurations that the authors of models published.
 
 use super::*;
 

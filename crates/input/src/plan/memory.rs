@@ -7,10 +7,10 @@
 //! log/memory/1.prof, log/memory/2.prof                           memory of r, if r is the only run of log
 //! ```
 //!
-//! Only the first and the last profile of a run are read, because their difference is the growth. JAX records no time in
-//! these files, and file times change when files are copied. Therefore, the names determine the order. A name with a word
-//! for the start (`start`, `before`) comes first, and a name with a word for the end (`end`, `after`) comes last. Numbers
-//! in names are compared by value.
+//! Only the first and the last profile of a run are read, because their difference shows the growth. JAX records no
+//! time in device memory profiles, and file times change when files are copied. Therefore, the names of the files
+//! determine the order. A name with a word for the start (`start`, `before`) comes first, and a name with a word for
+//! the end (`end`, `after`) comes last. Numbers in names are compared by value.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,15 @@ use base::{moment, sort};
 const BETWEEN: &str = "Only the first and the last device memory profile of a run are read.";
 const OTHER_HOST: &str = "The device memory profiles of another host of this run are read.";
 
-/// The runs of a folder: a single run, or several.
+/// Number of runs that a folder has: a single run, or several.
 #[derive(Clone, Copy, PartialEq)]
 enum Runs {
     One(usize),
     Several,
 }
 
-/// Adds each device memory profile to the run that it belongs to. If no run or several runs are possible, adds a run for it.
+/// Adds each device memory profile to the run that it belongs to. If no run or several runs are possible, adds a
+/// separate run for the profile.
 pub(super) fn add(files: &[Candidate<'_>], plan: &mut Plan) {
     let is_of_memory =
         |file: usize| matches!(kind_of(files, file), Some(FileKind::MemoryProfile | FileKind::MemoryError));
@@ -60,8 +61,8 @@ pub(super) fn add(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Returns the profiles of one host in the order of their names, and the profiles of the other hosts. Profiles of
-/// different processes cannot show growth.
+/// Returns the profiles of one host, sorted by name, and the profiles of the other hosts. Profiles of different
+/// processes cannot show growth.
 fn of_one_host(files: &[Candidate<'_>], run: &PlannedRun, profiles: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
     let name = |file: usize| files.get(file).map_or("", |file| file_name(file.path));
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -78,8 +79,8 @@ fn of_one_host(files: &[Candidate<'_>], run: &PlannedRun, profiles: Vec<usize>) 
     (own, groups.into_values().flatten().collect())
 }
 
-/// Returns a key that orders names by the values of the numbers in them. It consists of each text with the digits after it
-/// and the count of these digits.
+/// Returns a key that orders names by the values of the numbers in them. For each number in the name, the key contains
+/// the text before the number, the count of its digits, and the digits.
 fn natural(name: &str) -> Vec<(&str, usize, &str)> {
     let (mut rest, mut key) = (name, Vec::new());
     while !rest.is_empty() {
@@ -93,11 +94,11 @@ fn natural(name: &str) -> Vec<(&str, usize, &str)> {
     key
 }
 
-/// Folders that contain traces.
+/// The runs of each folder that contains traces.
 struct Folders<'a> {
-    /// Runs with a trace in or below a folder.
+    /// Runs with a trace in or below each folder.
     below: BTreeMap<&'a str, Runs>,
-    /// Runs in a folder that was passed to the profiler.
+    /// Runs of each folder that was passed to the profiler.
     home: BTreeMap<&'a str, Runs>,
 }
 
@@ -120,7 +121,7 @@ impl<'a> Folders<'a> {
         folders
     }
 
-    /// Returns the run of a file: the only run in or below its folder. If there is none, returns the only run of the
+    /// Returns the only run in or below the folder of a file. If that folder has no run, returns the only run of the
     /// nearest enclosing folder that was passed to the profiler.
     fn run_of(&self, path: &str) -> Option<usize> {
         let named = |folder: &&str| !folder.is_empty();
@@ -132,7 +133,7 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// Returns the folder that was passed to the profiler, or the folder of the trace if the former is unknown.
+/// Returns the folder that was passed to the profiler, or the folder of the trace if the profiler's folder is unknown.
 fn home(path: &str) -> &str {
     let log = run_folder(path).map(folder).and_then(|it| it.strip_suffix("plugins/profile"));
     log.map_or_else(|| folder(path), |log| log.trim_end_matches('/'))

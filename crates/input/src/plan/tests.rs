@@ -1,6 +1,6 @@
 use super::*;
 
-/// Formats the plan with one line per run: `name: host=path ...; not path; with path`.
+/// Formats each run of the plan as one line: `name: host=path ...; not path; with path`.
 fn planned(files: &[(&str, FileKind)]) -> Vec<String> {
     let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
     let path = |file: usize| files[file].0;
@@ -125,7 +125,7 @@ fn memory_profiles_are_runs() {
     assert_eq!(plan.unclear_memory(&candidates).count(), 0);
 }
 
-/// Returns each run with its memory profiles, the profiles without a clear run, and the ignored files.
+/// Returns each run with its memory profiles, the profiles that fit several runs, and the ignored files.
 fn planned_memory(files: &[(&str, FileKind)]) -> (Vec<String>, Vec<String>, Vec<String>) {
     let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
     let plan = plan(&candidates);

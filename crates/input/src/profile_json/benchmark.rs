@@ -6,16 +6,16 @@
 //!  "unitary_grad_tad": {"execution_time": 52.1, "success": true}}
 //! ```
 //!
-//! Methods are at the top level (`profile_4gpu_results.json`) or below the number of devices
-//! (`hybrid_profiler_results_<time>.json`: `results -> 4gpu -> method`), next to `gpu_count`, `total_params` and
-//! `timestamp`.
+//! Methods are at the top level (`profile_4gpu_results.json`), or inside an object for each number of devices
+//! (`hybrid_profiler_results_<time>.json`: `results -> 4gpu -> method`). In the second form, `gpu_count`,
+//! `total_params` and `timestamp` are next to these objects.
 //!
-//! This module reads the time (in seconds, as one step), the parameters, the number and kind of devices, and the time
-//! of the capture. The devices come from `gpu_count`, from the key above the method, or from the folder name of the
-//! trace. The trace itself is another file.
+//! This module reads the time (in seconds, as one step), the number of parameters, the number and kind of devices, and
+//! the time of the capture. The number and kind of devices come from `gpu_count`, from the key above the method, or
+//! from the name of the trace's folder. The trace itself is in another file.
 //!
 //! The time of a failed method is meaningless, so the method causes a warning and does not become a run. A single note
-//! lists all values that are not methods.
+//! lists all values in the document that are not methods.
 
 use serde_json::{Map, Value, json};
 
@@ -24,16 +24,16 @@ use super::{NamedProfile, Profiles, legacy};
 use base::{Error, Warning, WarningCode};
 use report::{NotMeasured, UnifiedProfile};
 
-/// Keys of a method. They distinguish benchmark results from other JSON (see [`crate::sniff()`]).
+/// Keys that only methods have. These keys distinguish benchmark results from other JSON (see [`crate::sniff()`]).
 pub(crate) const METHOD_KEYS: [&str; 2] = ["execution_time", "tensorboard_trace"];
 
 /// Maximum length of a name or message from the file, in characters.
 const MOST_TEXT: usize = 120;
 
-/// Maximum depth of objects that are searched for methods: results, number of devices.
+/// Maximum nesting depth of the objects that are searched for methods.
 const DEEPEST: u32 = 3;
 
-/// Returns true if a value of the document is a method or contains one.
+/// Returns true if a value of the document is a method or contains a method.
 pub(super) fn is_results(document: &Map<String, Value>) -> bool {
     holds_method(document, DEEPEST)
 }
@@ -47,7 +47,7 @@ fn is_method(value: &Value) -> bool {
     METHOD_KEYS.iter().any(|key| value.get(key).is_some())
 }
 
-/// Properties of a method from the enclosing objects.
+/// Properties that a method takes from the enclosing objects.
 #[derive(Clone, Debug, Default)]
 struct Around {
     devices: Option<u64>,
@@ -57,7 +57,8 @@ struct Around {
 }
 
 impl Around {
-    /// Returns the properties for the inner object with the name `key` (`4gpu`). The object's own values come first.
+    /// Returns the properties for methods in the inner object `object`, whose key is `key` (`4gpu`). Values in `object`
+    /// take precedence over values of the enclosing objects.
     fn inside(&self, key: &str, object: &Map<String, Value>) -> Around {
         let facts = facts_of_folder(key).unwrap_or_default();
         let count = |key: &str| object.get(key).and_then(Value::as_u64).filter(|&count| count > 0);
@@ -71,28 +72,28 @@ impl Around {
     }
 }
 
-/// Parses a time in the results: `20241201_143022`, or ISO 8601.
+/// Parses a time from the document: `20241201_143022`, or ISO 8601.
 fn time_of(text: &str) -> Option<String> {
     let (date, time) = text.split_once(['_', 'T', ' '])?;
     let is_iso = date.len() == 10 && time.len() >= 8 && text.len() <= 40;
     timestamp(date, time).or_else(|| is_iso.then(|| format!("{date}T{time}")))
 }
 
-/// Result of searching the objects.
+/// Result of searching a document for methods.
 #[derive(Default)]
 struct Results {
     profiles: Profiles,
-    /// Methods that failed, with the reason.
+    /// Name of each method that failed, with the reason.
     failed: Vec<String>,
     /// Names of values that are not methods.
     others: Vec<String>,
 }
 
-/// Returns the methods that succeeded.
+/// Returns the methods that succeeded as runs.
 ///
 /// # Errors
 ///
-/// Returns [`Error::Malformed`] if no method succeeded. Its reason describes the first failure.
+/// Returns [`Error::Malformed`] if no method succeeded. The reason in the error describes the first failure.
 pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles, Error> {
     let mut found = Results::default();
     look(document, &Around::default().inside("", document), DEEPEST, &mut found);
@@ -121,7 +122,7 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
     Ok(profiles)
 }
 
-/// Maximum number of unread values that are named.
+/// Maximum number of unread values that a note lists by name.
 const MOST_NAMES: usize = 12;
 
 fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut Results) {
@@ -140,10 +141,11 @@ fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut 
     }
 }
 
-/// Keys, next to the methods, whose values are read.
+/// Keys whose values are read, although they are not methods.
 const READ_KEYS: [&str; 3] = ["gpu_count", "timestamp", "total_params"];
 
-/// Returns the time of a method in seconds, or the reason why it is unknown, as the rest of a sentence.
+/// Returns the time of a method in seconds, or the reason why the time is unknown. The reason is the end of a sentence
+/// that starts with the method's name.
 fn seconds(fields: &Value) -> Result<f64, String> {
     let Some(fields) = fields.as_object() else { return Err("has no time".to_owned()) };
     match fields.get("success") {
@@ -163,7 +165,7 @@ fn seconds(fields: &Value) -> Result<f64, String> {
     }
 }
 
-/// Converts one method into a run, through a 1.0.0 document with its known values.
+/// Converts one method into a run. The known values first become a 1.0.0 document, which is then converted.
 fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProfile {
     let trace = fields.get("tensorboard_trace").and_then(Value::as_str).unwrap_or_default();
     let of_path = facts_of_path(trace);
@@ -204,7 +206,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
     NamedProfile { name: Some(name), profile, ..NamedProfile::default() }
 }
 
-/// Facts that the path of a trace contains.
+/// Facts that the path of a trace reveals.
 #[derive(Debug, Default, PartialEq)]
 struct TracePathFacts {
     devices: Option<u64>,
@@ -213,7 +215,8 @@ struct TracePathFacts {
     timestamp: Option<String>,
 }
 
-/// Parses `4gpu_20241201_143022`: the first folder that starts with a number and a kind of device.
+/// Parses the first folder of a path whose name starts with a number and a kind of device, such as
+/// `4gpu_20241201_143022`.
 fn facts_of_path(path: &str) -> TracePathFacts {
     path.split(['/', '\\']).find_map(facts_of_folder).unwrap_or_default()
 }
@@ -256,7 +259,7 @@ mod tests {
         read_profiles(document.to_string().as_bytes(), "results.json").map_err(|error| error.to_string())
     }
 
-    /// The example from the benchmark's documentation.
+    /// Returns the example from the benchmark's documentation.
     fn documented() -> Value {
         json!({
             "unitary_grad_lcam": {"execution_time": 45.2, "success": true,
@@ -298,7 +301,7 @@ mod tests {
         assert_eq!((warning.code.as_str(), warning.file.as_deref()), ("benchmark_not_read", Some("results.json")));
     }
 
-    /// The file for one number of GPUs: methods next to ten other values.
+    /// Returns a results file for one number of GPUs, with methods next to ten other values.
     fn of_four_gpus() -> Value {
         let mut document = documented();
         let others = json!({

@@ -1,4 +1,4 @@
-//! Converts the 1.0.0 shapes A to D to the current schema, field by field.
+//! Converts the shapes A to D of 1.0.0 documents to the current schema, field by field.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use report::{
     TimelineAnalysis, UnifiedProfile,
 };
 
-/// Converts a document. Missing fields stay absent, and unusual values cause notes.
+/// Converts a document. Missing fields stay absent, and unusual values add notes.
 pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
     let (mut profile, warnings) = {
         let root = Section::root(document, notes);
@@ -221,7 +221,7 @@ fn multi_device(section: &Section<'_>) -> Option<MultiDevice> {
     })
 }
 
-/// Converts one device. Returns `None` if its busy share is missing.
+/// Converts one device. Returns `None` if the device's busy share is missing.
 fn device(device: &Section<'_>) -> Option<DeviceStats> {
     let (share_a, share_b) = (device.percent("utilization_percent"), device.percent("timeline_coverage_percent"));
     let (parallel_a, parallel_b) = (device.positive("parallelism"), device.positive("avg_concurrent_kernels"));

@@ -1,4 +1,4 @@
-//! Reads profiles as printed in documentation: JSON with comments and omissions.
+//! Reads profiles that were copied from documentation: JSON with comments and omissions.
 //!
 //! ```text
 //! {
@@ -8,12 +8,12 @@
 //! }
 //! ```
 //!
-//! Comments are `//` and `#` up to the end of the line, and `/* */`. This reader is only used for text that is not JSON.
-//! Text without comments and omissions, or with unclosed brackets, is still treated as damaged.
+//! Comments are `//` and `#` up to the end of the line, and `/* */`. This reader is only used for text that is not
+//! strict JSON. Text without comments and omissions, or with unclosed brackets, is still treated as damaged.
 
 use serde_json::{Map, Value};
 
-/// Maximum nesting depth, similar to that for strict JSON.
+/// Maximum nesting depth, similar to the limit for strict JSON.
 const DEEPEST: u32 = 100;
 
 /// A document, and counts of the parts that were not JSON.
@@ -28,7 +28,7 @@ pub(super) struct Lenient {
     pub not_numbers: u64,
 }
 
-/// Reads a document. Returns `None` if it is damaged or plain JSON.
+/// Reads a document. Returns `None` if the text is damaged or is strict JSON.
 pub(super) fn read(text: &[u8]) -> Option<Lenient> {
     let mut reader = Reader { rest: text, comments: 0, unclear: 0, not_numbers: 0 };
     let first = reader.next()?;
@@ -38,7 +38,7 @@ pub(super) fn read(text: &[u8]) -> Option<Lenient> {
     (ends && comments + unclear > 0).then_some(Lenient { value, comments, unclear, not_numbers })
 }
 
-/// Returns the bytes after comments and spaces at the start of a text.
+/// Returns the text from its first byte that is neither a comment nor a space.
 pub(crate) fn after_comments(text: &[u8]) -> &[u8] {
     let mut reader = Reader { rest: text, comments: 0, unclear: 0, not_numbers: 0 };
     reader.skip();
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the members up to the closing bracket. Returns null if all of them are omitted.
+    /// Reads the members of an object up to the closing bracket. Returns null if all members are omitted.
     fn object(&mut self, depth: u32) -> Option<Value> {
         let mut members = Map::new();
         let mut last: Option<String> = None;
@@ -166,7 +166,8 @@ impl<'a> Reader<'a> {
         Some(if is_omitted && members.is_empty() { Value::Null } else { Value::Object(members) })
     }
 
-    /// Skips alternatives to a value up to the next comma. The value becomes null, because the right one is unknown.
+    /// Skips alternatives to the value of a member, up to the next comma. The value becomes null, because the right
+    /// alternative is unknown.
     fn one_of_several(&mut self, members: &mut Map<String, Value>, key: &str) -> Option<()> {
         let value = members.get_mut(key)?;
         if !value.is_null() {

@@ -1,5 +1,5 @@
-//! Reads the sections of a document from another program. Wrong types, fractions and invalid values become notes, and
-//! unread fields are listed.
+//! Reads the sections of a document that another program wrote. Wrong types, fractions and invalid values add notes,
+//! and one note lists the fields that were not read.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) struct Notes {
 
 #[derive(Debug, Default)]
 struct SeenKeys {
-    /// Paths that were read.
+    /// Paths of the values that were read.
     read: BTreeSet<String>,
     rounded: BTreeSet<String>,
     impossible: BTreeSet<String>,
@@ -34,12 +34,13 @@ impl Notes {
         Notes { file: file.to_owned(), warnings: Vec::new(), seen: RefCell::default() }
     }
 
-    /// Adds a warning about this file.
+    /// Adds a warning about the file.
     pub(super) fn push(&mut self, warning: Warning) {
         self.warnings.push(warning.with_file(&self.file));
     }
 
-    /// Adds one note for each kind of problem that [`Section`] found, and one for the unread fields of `document`.
+    /// Adds one note for each kind of problem that [`Section`] found, and one note for the fields of `document` that
+    /// were not read.
     pub(super) fn summarise(&mut self, document: &Value) {
         let seen = self.seen.take();
         let mut unread = BTreeSet::new();
@@ -76,7 +77,7 @@ impl Notes {
     }
 }
 
-/// An object of the document. Empty if it is missing.
+/// An object in the document. A missing object is a section without fields.
 pub(super) struct Section<'a> {
     fields: Option<&'a Map<String, Value>>,
     path: String,
@@ -128,13 +129,13 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Returns the objects under each key of this one, with their keys.
+    /// Returns the objects in this section, with their keys.
     pub(super) fn entries(&self) -> Vec<(String, Section<'a>)> {
         let fields = self.fields.into_iter().flatten().filter(|(key, _)| !key.starts_with('_'));
         fields.map(|(key, _)| (key.clone(), self.section(key))).collect()
     }
 
-    /// Returns a finite number.
+    /// Returns the value of `key` if it is a finite number.
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         let value = self.value(key)?;
         let number = value.as_f64().filter(|number| number.is_finite());
@@ -144,7 +145,7 @@ impl<'a> Section<'a> {
         number
     }
 
-    /// Returns a number that cannot be negative.
+    /// Returns the value of `key` if it is a number of at least 0.
     pub(super) fn positive(&self, key: &str) -> Option<f64> {
         let number = self.number(key)?;
         if number < 0.0 {
@@ -154,7 +155,8 @@ impl<'a> Section<'a> {
         Some(number)
     }
 
-    /// Returns a number that the 1.0.0 tools set to 0 if it is unknown.
+    /// Returns the number under `key`. A value of 0 is treated as absent, because the 1.0.0 tools write 0 for unknown
+    /// numbers.
     pub(super) fn known(&self, key: &str) -> Option<f64> {
         let number = self.positive(key)?;
         if number == 0.0 {
@@ -164,7 +166,7 @@ impl<'a> Section<'a> {
         Some(number)
     }
 
-    /// Returns a percentage, clamped to 0 to 100.
+    /// Returns the percentage under `key`, clamped to the range from 0 to 100.
     pub(super) fn percent(&self, key: &str) -> Option<f64> {
         let number = self.number(key)?;
         if !(0.0..=100.0).contains(&number) {
@@ -173,7 +175,7 @@ impl<'a> Section<'a> {
         Some(number.clamp(0.0, 100.0))
     }
 
-    /// Returns a whole number of at least 0.
+    /// Returns the value of `key` if it is a whole number of at least 0.
     pub(super) fn count(&self, key: &str) -> Option<u64> {
         let value = self.value(key)?;
         if let Some(count) = value.as_u64() {
@@ -190,7 +192,8 @@ impl<'a> Section<'a> {
         Some(number.round() as u64)
     }
 
-    /// Returns a whole number that the 1.0.0 tools set to 0 if it is unknown.
+    /// Returns the whole number under `key`. A value of 0 is treated as absent, because the 1.0.0 tools write 0 for
+    /// unknown numbers.
     pub(super) fn known_count(&self, key: &str) -> Option<u64> {
         let count = self.count(key)?;
         if count == 0 {
@@ -200,7 +203,7 @@ impl<'a> Section<'a> {
         Some(count)
     }
 
-    /// Returns a text that is not empty.
+    /// Returns the value of `key` if it is a text that is not empty.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         let value = self.value(key)?;
         if !value.is_string() {
@@ -219,7 +222,8 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Collects the paths of the values in `value` that are not in `read`. Keys that start with `_` are comments.
+/// Collects the paths of those values in `value` that `read` does not contain. Values whose keys start with `_` are
+/// comments.
 fn collect_unread(value: &Value, path: &str, read: &BTreeSet<String>, unread: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -240,7 +244,7 @@ fn collect_unread(value: &Value, path: &str, read: &BTreeSet<String>, unread: &m
     }
 }
 
-/// Lists the first few names, and the number of further names.
+/// Lists the first few names and the number of the other names.
 fn list(fields: &BTreeSet<String>) -> String {
     let names: Vec<String> = fields.iter().take(NAMED_FIELDS).map(|name| name.chars().take(80).collect()).collect();
     let more = fields.len().saturating_sub(NAMED_FIELDS);

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use report::{SCHEMA_VERSION, StepTiming};
 
-/// Returns the only run of a document.
+/// Reads a document with a single run and returns this run.
 fn read_profile(text: &[u8], path: &str) -> Result<UnifiedProfile, Error> {
     let mut profiles = read_profiles(text, path)?;
     assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 0));
@@ -23,7 +23,7 @@ fn message<'a>(profile: &'a UnifiedProfile, code: &str) -> &'a str {
     profile.warnings.iter().find(|warning| warning.code == code).map_or("", |warning| &warning.message)
 }
 
-/// The example from the documentation of the 1.0.0 tools.
+/// Returns the example from the documentation of the 1.0.0 tools.
 fn documented() -> Value {
     json!({
         "metadata": {"timestamp": "2025-01-01T00:00:00", "platform": "TPU", "device_type": "TPU v4-8", "framework": "Flax",
@@ -105,7 +105,7 @@ fn shape_a_above_100_percent_is_not_a_share() {
     assert_eq!(profile.not_measured, []);
 }
 
-/// Shape B as its tool writes it, with totals of the capture.
+/// Returns a document of shape B with totals of the capture, as its tool writes it.
 fn shape_b() -> Value {
     let mut document = documented();
     document.as_object_mut().expect("an object").remove("compute_utilization");
@@ -321,7 +321,7 @@ proptest::proptest! {
     }
 }
 
-/// The example from the documentation as crossprof writes it.
+/// Returns the example from the documentation in the form that crossprof writes.
 fn current() -> Value {
     serde_json::to_value(read(documented())).expect("a document")
 }
@@ -365,7 +365,7 @@ fn deep_nesting_is_refused_with_a_reason() {
     }
 }
 
-/// A newer version, or another program, may use words that this version does not know.
+/// A newer version of crossprof, or another program, may use words that this version does not know.
 #[test]
 fn unknown_words_are_read_as_the_lowest_with_a_warning() {
     let mut document = serde_json::to_value(UnifiedProfile::default()).unwrap();

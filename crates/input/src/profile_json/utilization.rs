@@ -1,7 +1,8 @@
 //! Converts device utilisation from documents that define it in different ways.
 //!
-//! In the current definition, values are per step per device. Busy time and the rest of the step add up to the step
-//! time, and busy time divided by step time is the share. The 1.0.0 documents contain
+//! In the current schema, values are per step per device. Busy time and the remaining time of the step add up to the
+//! step time, and the share is busy time divided by step time. The values in 1.0.0 documents depend on the shape of the
+//! document:
 //!
 //! ```text
 //! A, as documented    59500 + 23100 = 82600 = avg_step_time_us        per step: kept
@@ -14,10 +15,10 @@ use super::section::{Notes, Section};
 use base::{Warning, WarningCode};
 use report::{ComputeUtilization, MultiDevice, NotMeasured, StepTiming};
 
-/// Maximum relative difference between times that are treated as equal, because tools round when they print.
+/// Maximum relative difference between times that are treated as equal. Times differ slightly because tools round them.
 const SAME: f64 = 0.01;
 
-/// Values about device utilisation in a document.
+/// Values that a document contains about device utilisation.
 struct Reported {
     percent: Option<f64>,
     busy_us: Option<f64>,
@@ -25,17 +26,18 @@ struct Reported {
     concurrency: Option<f64>,
 }
 
-/// Result of the conversion, with warnings.
+/// Result of the conversion.
 pub(super) struct Converted {
-    /// The section, if it can be derived.
+    /// The section, if it can be derived from the document.
     pub section: Option<ComputeUtilization>,
-    /// The reason, if it cannot be derived.
+    /// The reason why the section cannot be derived from the document.
     pub not_measured: Option<NotMeasured>,
     /// Warnings about the conversion.
     pub warnings: Vec<Warning>,
 }
 
-/// Derives `compute_utilization` from the section in the document. Returns `None` if there is no such section.
+/// Derives `compute_utilization` from the document's section about device utilisation. Returns `None` if there is no
+/// such section.
 pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&MultiDevice>) -> Option<Converted> {
     let (a, b) = (root.section("compute_utilization"), root.section("timeline_coverage"));
     let mut warnings = Vec::new();
@@ -137,7 +139,7 @@ fn from_reported(
     Converted { section, not_measured: None, warnings }
 }
 
-/// Converts a share without times. The times follow from the step time, if it is known.
+/// Converts a document that contains a share but no times. The times follow from the step time, if it is known.
 fn from_share(reported: &Reported, steps: &StepTiming, warnings: Vec<Warning>) -> Converted {
     let section = reported.percent.zip(steps.avg_step_time_us).map(|(percent, step)| ComputeUtilization {
         compute_util_percent: percent,
@@ -154,8 +156,8 @@ fn from_share(reported: &Reported, steps: &StepTiming, warnings: Vec<Warning>) -
     Converted { section, not_measured, warnings }
 }
 
-/// Computes the mean over the devices from their busy time (a union of intervals) and span, per step if steps are
-/// known.
+/// Computes the mean utilisation of the devices. The utilisation of a device follows from its busy time (a union of
+/// intervals) and its span. The result is per step if the number of steps is known.
 fn from_devices(devices: Option<&MultiDevice>, steps: &StepTiming) -> Option<ComputeUtilization> {
     let devices = &devices?.device_stats;
     let count = devices.len() as f64;
@@ -179,7 +181,6 @@ fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * a.abs().max(b.abs())
 }
 
-/// Adds the warnings to the profile's notes.
 pub(super) fn add_warnings(notes: &mut Notes, warnings: Vec<Warning>) {
     warnings.into_iter().for_each(|warning| notes.push(warning));
 }

@@ -1,4 +1,4 @@
-//! Cleans up values of a document: makes texts printable, and removes numbers that are too large for a measurement.
+//! Cleans up the values of a document: makes texts printable, and removes numbers that are too large for a measurement.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,11 +10,11 @@ use report::{Confidence, FindingSeverity};
 
 /// Largest value that a measurement may have. Sums, products and ratios of larger numbers could become infinite.
 const LARGEST: f64 = 1e30;
-/// Numbers below this limit become 0, because dividing by them could give infinity.
+/// Numbers below this limit become 0, because a division by such a number could give infinity.
 const SMALLEST: f64 = 1e-60;
 
-/// Escapes control characters, and marks that reorder text, in every text. Warnings and remedies can then neither
-/// control a terminal nor disguise themselves.
+/// Escapes control characters in every text, and also characters that reorder the text around them. As a result,
+/// warnings and remedies can neither control a terminal nor look like other text.
 pub(super) fn make_printable(value: &mut Value) {
     match value {
         Value::String(text) => *text = printable(text),
@@ -44,7 +44,7 @@ pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     }
 }
 
-/// Replaces unknown words for severity and confidence with the lowest value. Returns the number of replacements.
+/// Replaces each unknown severity and confidence with the lowest value. Returns the number of replacements.
 pub(super) fn settle_words(document: &mut Value) -> u64 {
     settle(document, "findings", "severity", FindingSeverity::Note)
         + settle(document, "findings", "confidence", Confidence::Low)

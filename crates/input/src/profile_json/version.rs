@@ -1,4 +1,4 @@
-//! Reads the version of a document, and replaces Python's numbers that are not JSON.
+//! Reads the version of a document, and replaces numbers such as `NaN` that Python writes although they are not JSON.
 
 use std::fmt;
 
@@ -11,7 +11,8 @@ use base::Error;
 pub(super) struct Version {
     major: u64,
     minor: u64,
-    /// True if this is the schema's version. False if it is the tool's version, because the document has no schema version.
+    /// True if this is the version of the schema. False if it is the version of the tool, because the document has no
+    /// schema version.
     schema: bool,
     text: String,
 }
@@ -20,8 +21,8 @@ impl Version {
     /// Minor version of the schema that crossprof writes.
     const MINOR: u64 = 1;
 
-    /// Reads `metadata.schema_version`, or `metadata.profiler_version` if the former is missing. A document with
-    /// neither has version 1.0.0.
+    /// Reads `metadata.schema_version`, or else `metadata.profiler_version`. A document with neither field has version
+    /// 1.0.0.
     pub(super) fn of(document: &Value) -> Result<Version, Error> {
         let metadata = document.get("metadata");
         let field = |name| metadata.and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null());
@@ -54,7 +55,7 @@ impl Version {
         self.schema && (self.major, self.minor) >= (1, 1)
     }
 
-    /// Returns true if the version is later than the one that crossprof writes.
+    /// Returns true if the version is later than the schema version that crossprof writes.
     pub(super) fn is_newer(&self) -> bool {
         self.minor > Version::MINOR
     }
@@ -66,7 +67,8 @@ impl fmt::Display for Version {
     }
 }
 
-/// Replaces `NaN`, `Infinity` and `-Infinity` outside of strings with `null`. Returns the text and the number of replacements.
+/// Replaces `NaN`, `Infinity` and `-Infinity` outside of strings with `null`. Returns the new text and the number of
+/// replacements.
 pub(super) fn without_nan(text: &[u8]) -> (Vec<u8>, u64) {
     const WORDS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
     let mut out = Vec::with_capacity(text.len());

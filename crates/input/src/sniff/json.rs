@@ -1,5 +1,5 @@
-//! Detects the kind of a JSON text by the keys of its outermost object (or of the objects in its outermost list). Does
-//! not parse the text, because the head can end anywhere.
+//! Detects the kind of a JSON text by the keys of its outermost object. If the outermost value is a list, uses the keys
+//! of the objects in the list. The text is not parsed, because the head of a file can end anywhere.
 
 use base::{Error, out_of_memory};
 use memchr::memmem;
@@ -13,13 +13,14 @@ use crate::profile_json::lenient::after_comments;
 /// Maximum nesting depth of a document. JSON with deeper nesting is not read.
 const DEEPEST: u64 = 127;
 
-/// Returns the text from its first bracket on, without byte order mark and spaces. Returns `None` if it is not JSON.
+/// Returns the text from its first bracket on. Skips a byte order mark and spaces. Returns `None` if the text is not
+/// JSON.
 pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
     let text = after_comments(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
 }
 
-/// Returns the kind of the text from the first decisive key.
+/// Returns the kind of the text according to its first decisive key.
 pub(super) fn detect(text: &[u8], complete: bool) -> Option<Format> {
     let is_list = text.first() == Some(&b'[');
     let keys = keys_at(text, if is_list { 2 } else { 1 });
@@ -74,7 +75,7 @@ pub(super) fn detect(text: &[u8], complete: bool) -> Option<Format> {
     Some(not_a_profile(&what))
 }
 
-/// Returns the kind of an object with this key.
+/// Returns the kind of a JSON object that has this key.
 fn by_key(key: &[u8]) -> Option<Format> {
     Some(match key {
         b"traceEvents" | b"displayTimeUnit" | b"deviceProperties" | b"baseTimeNanoseconds" => Format::TraceJson,
@@ -103,7 +104,7 @@ pub(super) fn is_profile_section(key: &[u8]) -> bool {
     by_key(key) == Some(Format::UnifiedProfile)
 }
 
-/// Returns the kind of a list of objects with this key.
+/// Returns the kind of a JSON list whose objects have this key.
 fn by_list_key(key: &[u8]) -> Option<Format> {
     Some(match key {
         b"ph" | b"ts" | b"pid" | b"tid" | b"dur" => Format::TraceJson,
@@ -114,7 +115,7 @@ fn by_list_key(key: &[u8]) -> Option<Format> {
     })
 }
 
-/// Returns true if the text is a JSON log with one object per line.
+/// Returns true if the text is a log with one JSON object per line.
 fn is_lines(text: &[u8]) -> bool {
     let is_next = |line: &[u8]| line.trim_ascii_start().starts_with(b"{");
     let mut lines = text.splitn(3, |byte| *byte == b'\n');
@@ -127,9 +128,10 @@ fn derived(what: &str) -> Format {
     Format::Derived(format!("This is {what} that XProf derived from a profile. Open the profile itself."))
 }
 
-/// Returns the keys of the objects at `level` brackets of depth. Level 1 is the outermost.
+/// Returns the keys of the objects that are inside `level` brackets. Level 1 is the outermost object.
 fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
-    /// Maximum number of keys, enough to detect the kind. A list of a million objects has millions of keys.
+    /// Maximum number of keys to return, which is enough to detect the kind. A list of a million objects has millions
+    /// of keys.
     const MOST: usize = 256;
     let mut keys = Vec::new();
     let (mut depth, mut at, mut key_next) = (0u64, 0, false);
@@ -169,7 +171,7 @@ fn depth(text: &[u8]) -> u64 {
     brackets(text).1
 }
 
-/// Returns the number of brackets that are open at the end, and the maximum nesting depth.
+/// Returns the number of brackets that are open at the end of the text, and the maximum nesting depth.
 fn brackets(text: &[u8]) -> (u64, u64) {
     let (mut depth, mut deepest, mut at) = (0u64, 0, 0);
     while let Some(&byte) = text.get(at) {
@@ -188,7 +190,7 @@ fn brackets(text: &[u8]) -> (u64, u64) {
     (depth, deepest)
 }
 
-/// Returns the length of a string up to its closing quote, or `None` if it is cut.
+/// Returns the length of a string up to its closing quote, or `None` if the closing quote is missing.
 fn string_length(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -201,7 +203,7 @@ fn string_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Shortens keys from the file, which can have any length.
+/// Shortens a key from the file, which can have any length.
 fn shortened(text: &str) -> String {
     const MOST: usize = 80;
     if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain(['…']).collect() }

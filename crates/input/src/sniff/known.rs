@@ -8,15 +8,15 @@ use base::{Error, out_of_memory};
 enum Advice {
     /// Give the usual advice.
     DropAProfile,
-    /// The file is compressed by an unsupported method: advise the user to unpack it.
+    /// The file is compressed with an unsupported method. Advise the user to unpack it.
     Unpack,
-    /// The file is a leftover next to profiles: ignore it.
+    /// The file is a leftover next to profiles. Ignore it.
     Derived,
     /// Give this advice.
     Custom(&'static str),
 }
 
-/// Advice for a host profile: how to write a device memory profile.
+/// Advice for a host profile, which explains how to write a device memory profile.
 const SAVE_MEMORY: &str = "It contains host times. To record device memory, call jax.profiler.save_device_memory_profile(\"memory.prof\"). To record device times, use jax.profiler.trace.";
 
 /// Advice for a trace that Perfetto recorded.
@@ -31,7 +31,7 @@ pub(super) const FROM_ROCPROF: &str =
 const AS_HLO: &str = "crossprof reads compiled programs as HLO, text or proto: set XLA_FLAGS=--xla_dump_to=DIR before JAX starts, and open \
                       DIR. A *.xplane.pb also contains the programs.";
 
-/// First bytes of a known kind of file, the kind, and the advice.
+/// Known kinds of files. Each entry has the first bytes of a file, its kind, and the advice.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
     (b"\xfd7zXZ\0", "an xz file", Advice::Unpack),
@@ -102,7 +102,7 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"\x80\x05\x95", "a Python pickle", Advice::DropAProfile),
 ];
 
-/// Returns the format of a file with known first bytes.
+/// Returns the format of a file whose first bytes identify it.
 pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
     let (_, what, advice) = MAGIC.iter().find(|(magic, _, _)| head.starts_with(magic))?;
     let remedy = match advice {
@@ -118,7 +118,7 @@ pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
     Some(Format::Other(Error::not_a_profile(*what, remedy)))
 }
 
-/// Returns the format of a file without a known start.
+/// Returns the format of a file whose first bytes do not identify it.
 pub(super) fn by_appearance(head: &[u8]) -> Format {
     match odd_text(head) {
         Some(error) => Format::Other(error),
@@ -126,7 +126,7 @@ pub(super) fn by_appearance(head: &[u8]) -> Format {
     }
 }
 
-/// Control characters in logs for terminals: ESC before colours, and backspace.
+/// Control characters that occur in terminal logs: ESC before colours, and backspace.
 const TERMINAL: [char; 2] = ['\u{1b}', '\u{8}'];
 
 /// Returns an error for a file that is not plain text.

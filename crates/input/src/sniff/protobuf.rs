@@ -1,8 +1,10 @@
-//! Detects protobuf files next to profiles. They have no magic number, so their first fields must match the message.
+//! Detects the kinds of protobuf files that occur next to profiles. These files have no magic number, so their first
+//! fields must match the expected message.
 
 use base::wire::{Fault, Field, Reader, Value, WireError};
 
-/// Returns true for a pprof `Profile`, which starts with its sample types: pairs of small string indices.
+/// Returns true for a pprof `Profile`, which starts with its sample types. Each sample type is a pair of small string
+/// indices.
 ///
 /// ```text
 /// Profile  1 sample_type*  2 sample*  3 mapping*  4 location*  5 function*  6 string_table*  ...  14 default_sample_type
@@ -71,7 +73,7 @@ pub(crate) fn is_hlo_module(head: &[u8]) -> bool {
     bytes_field(&mut instruction, 1).is_some_and(is_name) && bytes_field(&mut instruction, 2).is_some_and(is_opcode)
 }
 
-/// Reads the names of a module and of its entry computation. Returns false if they are missing.
+/// Reads the names of an HLO module and of its entry computation. Returns false if one of the names is missing.
 fn starts_with_names(module: &mut Reader<'_>) -> bool {
     bytes_field(module, 1).is_some_and(is_name) && bytes_field(module, 2).is_some_and(is_name)
 }
@@ -80,8 +82,8 @@ fn is_name(bytes: &[u8]) -> bool {
     !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|name| !name.chars().any(char::is_control))
 }
 
-/// Reads the next field and returns its bytes. The end of the head may cut them. Returns `None` if the field has another
-/// number or no bytes.
+/// Reads the next field and returns its bytes, which are incomplete if the head ends inside the field. Returns `None`
+/// if the field has another number or no bytes.
 fn bytes_field<'a>(reader: &mut Reader<'a>, expected: u32) -> Option<&'a [u8]> {
     match reader.field() {
         Ok(Some(Field { number, value: Value::Bytes(bytes) })) if number == expected => Some(bytes),
@@ -90,7 +92,8 @@ fn bytes_field<'a>(reader: &mut Reader<'a>, expected: u32) -> Option<&'a [u8]> {
     }
 }
 
-/// Returns true for a Perfetto trace: packets that each have a timestamp or the number of their writer.
+/// Returns true for a Perfetto trace, which consists of packets. Each packet has a timestamp or the number of its
+/// writer.
 ///
 /// ```text
 /// Trace  1 packet*      TracePacket  8 timestamp  10 trusted_packet_sequence_id  11 track_event  60 track_descriptor  ...

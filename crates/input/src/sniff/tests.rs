@@ -4,7 +4,7 @@ fn whole(bytes: &[u8]) -> Format {
     sniff(bytes, true).expect("a complete file has a known kind")
 }
 
-/// Returns the kind of file in an error.
+/// Returns the kind of file that the error message names.
 fn said(bytes: &[u8]) -> String {
     match whole(bytes) {
         Format::Other(error) => error.to_string(),

@@ -1,17 +1,17 @@
-//! Limits the number of members and warnings per file. Further members and warnings are only counted.
+//! Limits the number of members and warnings of a file. Further members and warnings are only counted.
 
 use super::Unpacked;
 use base::{Warning, WarningCode};
 
-/// Maximum number of members to read. A profile folder has about four files per host, so this covers a capture of 25,000
-/// hosts. A file with more members is not an archive of profiles, and each member needs a decoder, a message and a list
-/// entry.
+/// Maximum number of members to read. A profile folder has about four files per host, so this limit covers a capture of
+/// 25,000 hosts. A file with more members is not an archive of profiles. Each member costs a decoder, a message and a
+/// list entry.
 const MAX_MEMBERS: u64 = 100_000;
 
-/// Maximum number of warnings. The page shows all of them.
+/// Maximum number of warnings. The page shows all warnings.
 const MAX_WARNINGS: u64 = 200;
 
-/// Passes on members and warnings up to the limits, and counts the rest.
+/// Passes on members and warnings up to the limits, and counts the members and warnings beyond them.
 #[derive(Debug)]
 pub(super) struct Quota {
     path: String,
@@ -20,12 +20,12 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// Creates the quota of the file at `path`, which only warnings use.
+    /// Creates the quota of the file at `path`. Only warnings use this path.
     pub(super) fn new(path: &str) -> Quota {
         Quota { path: path.to_owned(), members: 0, warnings: 0 }
     }
 
-    /// Passes on or drops the next piece.
+    /// Passes on or drops the next item of the unpacker's output.
     pub(super) fn pass(&mut self, piece: Unpacked<'_>, sink: &mut dyn FnMut(Unpacked<'_>)) {
         let passes = match piece {
             Unpacked::Begin { .. } => {
@@ -43,7 +43,7 @@ impl Quota {
         }
     }
 
-    /// Ends the file and reports what was dropped.
+    /// Warns if members or warnings were dropped. Callers call this at the end of a file.
     pub(super) fn finish(&self, sink: &mut dyn FnMut(Unpacked<'_>)) {
         let unread = self.members.saturating_sub(MAX_MEMBERS);
         if unread > 0 {
@@ -74,8 +74,8 @@ impl Quota {
 mod tests {
     use super::*;
 
-    /// Counts the members, bytes, ends and warnings that pass, for `members` members with one byte and one warning
-    /// each.
+    /// Counts the members, bytes, ends and warnings that the quota passes on. Each of the `members` members has one
+    /// byte and one warning.
     fn passed(members: u64) -> ([u64; 4], Vec<(String, Option<u64>)>) {
         let (mut counts, mut last) = ([0; 4], Vec::new());
         let mut sink = |piece: Unpacked<'_>| match piece {

@@ -1,4 +1,4 @@
-//! Python's zipfile and tarfile write the archives for these tests: `tests/data/archives/make.py`.
+//! Tests archives that Python's zipfile and tarfile wrote (`tests/data/archives/make.py`).
 
 use std::io::Write as _;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Members with their paths, and the codes and offsets of the warnings.
+/// Path and content of each member, and code and offset of each warning.
 type Result = (Vec<(String, Vec<u8>)>, Vec<(String, Option<u64>)>);
 
 fn unpack(path: &str, file: &[u8], chunk: usize) -> Result {
@@ -36,7 +36,7 @@ fn unpack(path: &str, file: &[u8], chunk: usize) -> Result {
     (members, warnings)
 }
 
-/// Unpacks at once and in chunks of several sizes, and asserts that all results are identical.
+/// Unpacks the file in one chunk and in chunks of several sizes, and asserts that all results are identical.
 fn unpack_all_ways(path: &str, file: &[u8]) -> Result {
     let whole = unpack(path, file, file.len().max(1));
     for chunk in [1, 7, 4096] {
@@ -55,7 +55,7 @@ fn large() -> Vec<u8> {
     (0..1500).flat_map(|i| format!("{{\"ts\":{},\"dur\":{}}},", i * 17, i % 101).into_bytes()).collect()
 }
 
-/// The files that make.py packs, in its order.
+/// Returns the files that `make.py` packs, in the order in which it packs them.
 fn content(archive: &str) -> Vec<(String, Vec<u8>)> {
     let long = format!("run/{}/long.json", ["a-folder-with-a-long-name"; 8].join("/"));
     [
@@ -209,7 +209,8 @@ fn a_cut_tar_keeps_the_entries_before() {
     }
 }
 
-/// A cut between two entries, or in the padding of an entry, loses no data. Only the missing end mark reveals the cut.
+/// If an archive ends between two entries, or in the padding of an entry, no data is lost. Only the missing end mark
+/// reveals that the archive is incomplete.
 #[test]
 fn a_tar_without_its_end_mark_is_noted() {
     let (tar, _) = unpack_gzip(archive!("ustar.tar.gz"));

@@ -1,9 +1,9 @@
 //! Collects the names and values of an event's arguments.
 
-/// Maximum size of a complete value in bytes. All known instruction texts are shorter.
+/// Maximum size in bytes of a value that is stored completely. All known texts of HLO instructions are shorter.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
-/// Maximum number of arguments. No profiler writes that many.
+/// Maximum number of arguments. No profiler writes so many arguments.
 const MAX_ARGUMENTS: usize = 250;
 
 /// The arguments of an event in file order.
@@ -14,7 +14,7 @@ pub(crate) struct ArgumentList {
 }
 
 impl ArgumentList {
-    /// Adds an argument. If the name exists with a different value, the new name gets a number: `shape (2)`.
+    /// Adds an argument. If the name already has a different value, the new name gets a number: `shape (2)`.
     pub(crate) fn add(&mut self, name: &str, value: &str) {
         if self.arguments.len() >= MAX_ARGUMENTS {
             self.more += 1;
@@ -32,12 +32,12 @@ impl ArgumentList {
         self.arguments.push((free, value));
     }
 
-    /// Returns true if there is an argument with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.arguments.iter().any(|(known, _)| known == name)
     }
 
-    /// Returns all arguments. If there are too many, the last entry contains the number of missing arguments.
+    /// Returns all arguments. If the event has too many arguments, the last entry contains the number of missing
+    /// arguments.
     pub(crate) fn finish(mut self) -> Vec<(String, String)> {
         if self.more > 0 {
             self.arguments.push(("...".to_owned(), format!("{} more arguments are not shown", self.more)));
@@ -46,7 +46,7 @@ impl ArgumentList {
     }
 }
 
-/// Returns the value. If it is too long, returns its start and its length.
+/// Returns the value. If the value is too long, returns its start and its length.
 fn cut(value: &str) -> String {
     if value.len() <= MAX_VALUE_BYTES {
         return value.to_owned();

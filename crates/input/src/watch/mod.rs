@@ -1,4 +1,4 @@
-//! Events that a decoder watches for while it reads.
+//! Selects the events that a decoder watches for while it reads a file.
 
 mod list;
 
@@ -9,19 +9,20 @@ use base::sort;
 /// All arguments of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventArguments {
-    /// Index of the event in its file (or member of an archive).
+    /// Index of the event in its file or in a member of an archive.
     pub event: u32,
     /// Name of the event.
     pub name: String,
-    /// Names and values of its arguments, each name once. Values appear as in the file: text unchanged, a number with all
-    /// its digits, a list as JSON. For bytes, the value is their count.
+    /// Names and values of the event's arguments. Each name occurs once. Values appear as in the file. Text is
+    /// unchanged, a number has all its digits, and a list is written as JSON. If an argument consists of bytes, the
+    /// value is the number of bytes.
     pub arguments: Vec<(String, String)>,
 }
 
-/// Selected events, by their index in the order of decoding, and the arguments found for them.
+/// The selected events, by their index in the order of decoding, and the arguments that were found for them.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Indices of the events that are still missing, in descending order.
+    /// Indices of the selected events that were not found yet, in descending order.
     wanted: Vec<u32>,
     found: Vec<EventArguments>,
 }
@@ -44,7 +45,7 @@ impl Watch {
         self.wanted.len()
     }
 
-    /// Moves on to the following selected event.
+    /// Moves on to the next selected event.
     pub(crate) fn advance(&mut self) {
         self.wanted.pop();
     }

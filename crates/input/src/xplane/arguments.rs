@@ -1,7 +1,7 @@
-//! Collects all details of one event in an xplane: its own stats, and the stats of its metadata, which all events of
-//! its kind share.
+//! Collects all details of one event in an xplane file: the event's own stats, and the stats of the event's metadata.
 //!
-//! The file itself defines its ids: the stat metadata contains the names of stats, and the texts that stats refer to.
+//! The ids in a file have no fixed meaning. The file's stat metadata contains the names of stats, and the texts that
+//! stats refer to.
 
 use super::metadata::{IdMap, StatMetadata};
 use super::stats;
@@ -37,14 +37,14 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Resolves the names of a plane's stats.
+/// Resolves the names of the stats in a plane.
 struct Named<'p> {
     source: &'p [u8],
     metadata: &'p mut IdMap<StatMetadata>,
 }
 
 impl Named<'_> {
-    /// Adds the details in the metadata of an event with this name. The event's own stats take precedence.
+    /// Adds the details that the metadata of the event `event_name` contains. The event's own stats take precedence.
     fn shared(&mut self, metadata: &[u8], event_name: &str, list: &mut ArgumentList) {
         let mut shared = Vec::new();
         for_each_field(metadata, |number, value| {
@@ -63,7 +63,7 @@ impl Named<'_> {
         shared.iter().for_each(|(name, value)| list.add(name, value));
     }
 
-    /// Returns the name and value of a stat.
+    /// Returns the name and the value of a stat, as texts.
     fn argument(&mut self, stat: &[u8]) -> (String, String) {
         let (mut id, mut shown) = (0, String::new());
         for_each_field(stat, |number, value| {
@@ -85,13 +85,13 @@ impl Named<'_> {
         (self.name(id).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("stat metadata {id}")), shown)
     }
 
-    /// Returns the text with this id, which may be the name of a stat.
+    /// Returns the text with this id in the stat metadata. The text may be the name of a stat.
     fn name(&mut self, id: i64) -> Option<String> {
         self.metadata.get_mut(id).map(|metadata| lossy(metadata.name_bytes(self.source)))
     }
 }
 
-/// Visits fields up to the first malformed one.
+/// Visits the fields of a message, up to the first malformed field.
 fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u32, Value<'a>)) {
     let mut reader = Reader::new(message);
     while let Ok(Some(field)) = reader.field() {

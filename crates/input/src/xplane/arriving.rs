@@ -1,4 +1,4 @@
-//! Decodes a plane while it arrives. Its [`Outline`] contains the metadata that its events refer to.
+//! Decodes a plane while it arrives. The plane's [`Outline`] contains the metadata that its events refer to.
 //!
 //! ```text
 //! chunk           [..line header][events events ev|
@@ -6,7 +6,7 @@
 //! kept between                              [ev]  only the event that was cut
 //! ```
 //!
-//! A short line, or a line with a long first event, is collected and decoded as a whole.
+//! A short line, or a line whose first event is long, is collected and decoded as a whole.
 
 use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::outline::Outline;
@@ -15,7 +15,8 @@ use super::walk::{OpenLine, Tables, Walk, is_cut};
 use base::wire::{Fault, Reader, Value};
 use trace::{StrId, Trace};
 
-/// Number of bytes of a line that are searched for its header before the events. Shorter lines are decoded as a whole.
+/// Number of bytes at the start of a line that must contain the fields before its events. Shorter lines are decoded as
+/// a whole.
 const HEAD_BYTES: usize = 4096;
 
 /// A plane that is arriving.
@@ -23,24 +24,24 @@ const HEAD_BYTES: usize = 4096;
 pub(super) struct ArrivingPlane {
     /// Name of the plane.
     pub name: StrId,
-    /// Number of events in the trace before the plane's first event.
+    /// Number of events that the trace contained before the plane's first event.
     pub events_before: usize,
-    /// The bytes of the plane's metadata.
+    /// The plane's metadata.
     outline: Outline,
     tables: Tables,
     /// Position of the next byte in the file.
     position: u64,
-    /// Bytes of an incomplete field. The last of these bytes is before `position`.
+    /// Bytes of an incomplete field. The last of these bytes is the one before `position`.
     kept: Vec<u8>,
     state: ArrivingState,
 }
 
-/// Part of the plane that the next byte belongs to, with the number of the part's remaining bytes.
+/// Part of the plane that the next byte belongs to, with the number of bytes that remain of this part.
 #[derive(Clone, Copy, Debug)]
 enum ArrivingState {
     /// Tag and length of a field of the plane.
     Header,
-    /// A field that the outline contains, or an unreadable one.
+    /// A field that is unreadable or that the outline already contains.
     Passed { left: u64 },
     /// A line that is collected up to `wanted` bytes.
     Collected { left: u64, wanted: usize },
@@ -48,7 +49,7 @@ enum ArrivingState {
     Walked { left: u64, line: OpenLine },
 }
 
-/// Destination of the plane's content.
+/// Objects to which an arriving plane adds its content.
 pub(super) struct Target<'t> {
     /// The trace for events, lines and texts.
     pub trace: &'t mut Trace,
@@ -91,7 +92,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// Reads bytes that all belong to the part in `state`.
+    /// Reads bytes that all belong to the current part of the plane.
     fn take(&mut self, bytes: &[u8], into: &mut Target<'_>) {
         let count = bytes.len() as u64;
         match self.state {
@@ -114,7 +115,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// Reads one more byte of a field's tag and length.
+    /// Reads one more byte of the tag and length of a field.
     fn header(&mut self, into: &mut Target<'_>) {
         self.state = match Reader::new(&self.kept).field() {
             Ok(Some(field)) => match (field.number, field.value) {
@@ -142,7 +143,8 @@ impl ArrivingPlane {
         }
     }
 
-    /// Handles the collected part of a line when it has reached the wanted size. Another `left` bytes of the line will follow.
+    /// Decodes the collected part of a line when it has reached the wanted size. After this part, `left` more bytes of
+    /// the line follow.
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
         if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());
@@ -164,8 +166,9 @@ impl ArrivingPlane {
         }
     }
 
-    /// Reads the next bytes of a line. First completes a field that was cut. If even the length of the field is cut, each
-    /// attempt waits for twice as many bytes, so that a long field is examined only a few times.
+    /// Reads the next bytes of a line. If the previous bytes ended inside a field, completes this field first. If even
+    /// the length of this field is incomplete, each attempt waits for twice as many bytes, so that a long field is
+    /// examined only a few times.
     fn walked(&mut self, mut bytes: &[u8], line: OpenLine, left: u64, into: &mut Target<'_>) {
         while !self.kept.is_empty() && !bytes.is_empty() {
             let wanted = match Reader::new(&self.kept).field().map_err(|error| error.fault) {
@@ -189,8 +192,8 @@ impl ArrivingPlane {
         }
     }
 
-    /// Decodes fields of a line that end at `position`, and keeps an incomplete one. `left` more bytes of the line will
-    /// follow.
+    /// Decodes the fields of a line in `bytes`, which ends at `position`, and keeps an incomplete field for later.
+    /// After these bytes, `left` more bytes of the line follow.
     fn walk(&mut self, bytes: &[u8], line: OpenLine, left: u64, into: &mut Target<'_>) {
         let start = self.position - bytes.len() as u64;
         let Target { trace, planes, losses } = into;
@@ -213,7 +216,8 @@ fn passed(left: u64) -> ArrivingState {
     if left == 0 { ArrivingState::Header } else { ArrivingState::Passed { left } }
 }
 
-/// Returns true if the first bytes of a line contain everything before its events, and a complete event.
+/// Returns true if `head`, the first bytes of a line, contains everything before the line's events, and one complete
+/// event.
 fn reaches_its_events(head: &[u8]) -> bool {
     let mut reader = Reader::new(head);
     while let Ok(Some(field)) = reader.field() {

@@ -1,4 +1,4 @@
-//! Tests that decoding a plane while it arrives gives the same trace as decoding it as a whole.
+//! Tests that a plane gives the same trace if it is decoded while it arrives and if it is decoded as a whole.
 
 use proptest::prelude::*;
 
@@ -23,8 +23,8 @@ fn decode_outlined(file: &[u8], outlines: &[Outline], chunk: usize) -> Trace {
     decoder.finish().unwrap()
 }
 
-/// Builds planes with every kind of line: a long line with stats, a line with a name after the events, lines without a time,
-/// events or fields, a line with an event that is too long to examine at once, and a line with an unknown field.
+/// Builds planes with every kind of line. One long line has stats, and one line has its name after the events. Other
+/// lines have no time, no events or no fields, an event that is too long to examine in one piece, or an unknown field.
 fn long_sample(events: i64) -> Vec<u8> {
     let walked = |named_late: bool, time: i64| {
         let mut line = message().int(1, 7);
@@ -86,7 +86,7 @@ fn a_file_that_lost_its_end_gives_a_warning() {
     assert!(outlines(cut, 4_096).is_empty());
 }
 
-/// A profile that JAX wrote.
+/// Uses a profile that JAX wrote.
 #[test]
 fn a_recorded_profile_is_the_same_both_ways() {
     let file = include_bytes!("../../../../tests/data/jax-cpu-mesh/plugins/profile/2026_11_21_02_00_07/host.xplane.pb");

@@ -1,9 +1,9 @@
-//! Detects an XSpace. Protobuf has no magic number. Instead, this module requires the first fields of an XSpace and a
+//! Detects an XSpace. Protobuf has no magic number. Instead, this module requires the first fields of an XSpace, and a
 //! printable name of the first plane.
 //!
-//! Two kinds of files look similar. First, other protobufs of TensorFlow and XProf would decode as an XSpace with garbage in
-//! its names if unknown fields were skipped. Second, in an xplane file that was decoded as text, every byte above 127 became
-//! U+FFFD (`EF BF BD`), so the lengths of fields are lost.
+//! Two kinds of files look similar to an XSpace. First, other protobufs of TensorFlow and XProf would decode as an
+//! XSpace with garbage in its names if the decoder skipped unknown fields. Second, if a program has decoded an xplane
+//! file as text, every byte above 127 became U+FFFD (`EF BF BD`), so the lengths of fields are lost.
 
 use base::Error;
 use base::wire::{Fault, Field, Reader, Value, WireError};
@@ -11,7 +11,8 @@ use base::wire::{Fault, Field, Reader, Value, WireError};
 /// UTF-8 encoding of U+FFFD.
 const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";
 
-/// Returns true if `head`, the first bytes of a file (or all of it), starts an XSpace. A few hundred bytes are enough.
+/// Returns true if `head` starts an XSpace. `head` contains the first bytes of the file or the whole file. A few
+/// hundred bytes are enough.
 pub(crate) fn looks_like_xspace(head: &[u8]) -> bool {
     // The bytes `EF BF BD` in place of a length would be read as a valid length.
     if is_decoded_as_text(head) {
@@ -28,7 +29,7 @@ pub(crate) fn looks_like_xspace(head: &[u8]) -> bool {
     }
 }
 
-/// Returns an error for a known kind of file that is similar to an XSpace, or `None` for other files.
+/// Returns an error for a file of a known kind that looks similar to an XSpace, or `None` for other files.
 pub(crate) fn what_else(head: &[u8]) -> Option<Error> {
     if is_decoded_as_text(head) {
         let remedy = "Its lengths and numbers are lost. Copy the original again, as a binary file.";
@@ -85,7 +86,7 @@ fn rest_of_plane(mut reader: Reader<'_>) -> bool {
     }
 }
 
-/// Returns true for text without control characters. If `cut` is true, the last character may be incomplete.
+/// Returns true for UTF-8 text without control characters. If `cut` is true, the last character may be incomplete.
 fn is_printable(bytes: &[u8], cut: bool) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(text) => !text.chars().any(char::is_control),
@@ -96,8 +97,8 @@ fn is_printable(bytes: &[u8], cut: bool) -> bool {
     }
 }
 
-/// Returns true if the file starts like a plane and contains control characters like a binary file, but is UTF-8 with
-/// U+FFFD in place of every byte above 127.
+/// Returns true if the file was an xplane file that a program decoded as text. Such a file starts like a plane and
+/// contains control characters, but it is UTF-8 with U+FFFD in place of every byte above 127.
 fn is_decoded_as_text(head: &[u8]) -> bool {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -112,7 +113,7 @@ fn is_decoded_as_text(head: &[u8]) -> bool {
     framed && replaced >= 4 && binary >= 4
 }
 
-/// Recognises protobufs that occur next to xplane files, by their first fields.
+/// Returns the kind of a protobuf file that occurs next to xplane files, according to its first fields.
 fn other_protobuf(head: &[u8]) -> Option<&'static str> {
     let first = first_field(head)?;
     let inner = first_bytes_field(first.1);
@@ -136,7 +137,7 @@ fn other_protobuf(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the first field of a message if it is length-delimited. The field may be cut.
+/// Returns the first field of a message if the field is length-delimited. The end of the field may be missing.
 fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     match Reader::new(bytes).field() {
         Ok(Some(Field { number, value: Value::Bytes(body) })) => Some((number, body)),
@@ -145,7 +146,7 @@ fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-/// Returns the first length-delimited field of a message. Skips numeric fields before it.
+/// Returns the first length-delimited field of a message. Skips numeric fields before this field.
 fn first_bytes_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let mut reader = Reader::new(bytes);
     loop {

@@ -1,13 +1,14 @@
-//! Decodes samples of hardware counters: the events of the lines `_counters_`.
+//! Decodes samples of hardware counters, which are the events of the lines named `_counters_`.
 //!
 //! ```text
 //! XEvent { metadata_id -> "dram__bytes_read.sum", offset_ps: 500000000, stats { double_value: 12503552 } }
 //! ```
 //!
-//! The profiler writes samples for a GPU if the option `gpu_pm_sample_counters` is set, and for a TPU if options for
-//! power, temperature or periodic samples are set. Samples become values over time, like the counters of a Chrome
-//! trace. Readings of a chip's hardware counters (`tpu_perf_counters`) name the counter by its id and have a value of
-//! the kind `counter_value`. Such readings remain events, on any line.
+//! For a GPU, the profiler writes samples if the option `gpu_pm_sample_counters` is set. For a TPU, it writes samples
+//! if options for power, temperature or periodic samples are set. Samples become values over time, like the counters of
+//! a Chrome trace. Readings of a chip's hardware counters (`tpu_perf_counters`) are different events. Each reading
+//! names the counter by its id and has a value of the kind `counter_value`. Readings remain events, whichever line they
+//! are on.
 
 use super::losses::XPlaneLoss;
 use super::stats::{RawValue, Stat};
@@ -17,7 +18,8 @@ use base::wire::{Reader, Value};
 use trace::{CounterTrack, EventColumn, EventStat, NumberArg, StrId, TextArg};
 
 impl<'a> Walk<'_, 'a> {
-    /// Decodes one sample. If it is corrupt, skips it and returns the position of the corrupt field as an error.
+    /// Decodes one sample. If the sample is corrupt, skips it and returns the position of the corrupt field as an
+    /// error.
     pub(super) fn sample(&mut self, message: &'a [u8], offset: u64, line_start_ps: Option<i64>) -> Result<(), u64> {
         let mut reader = Reader::new(message);
         let (mut id, mut offset_ps, mut value) = (0, 0, None);
@@ -82,7 +84,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// Returns the value of a sample, if it is a finite number.
+/// Returns the value of a sample if this value is a finite number.
 fn number(value: RawValue<'_>) -> Option<f64> {
     match value {
         RawValue::Double(number) => Some(number).filter(|number| number.is_finite()),

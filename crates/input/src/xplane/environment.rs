@@ -1,4 +1,5 @@
-//! Reads data about the whole capture: its times, the host, the writer, and the profiler's complaints.
+//! Reads data about the whole capture: its times, the host, the program that wrote the file, and the profiler's error
+//! messages and warnings.
 
 use super::metadata::is_jax_name;
 use super::plane::PlaneDecoder;
@@ -6,22 +7,22 @@ use super::stream::TopLevel;
 use base::{Warning, WarningCode};
 use trace::{Framework, StatValue, Trace};
 
-/// Maximum number of complaints to show. Further complaints are only counted.
+/// Maximum number of the profiler's messages to show. Further messages are only counted.
 const MAX_COMPLAINTS: usize = 20;
-/// Maximum length of a complaint in characters.
+/// Maximum length of a message of the profiler, in characters.
 const MAX_CHARACTERS: usize = 500;
 
-/// The texts of the XSpace itself.
+/// The text fields of the XSpace message.
 #[derive(Debug, Default)]
 pub(super) struct XSpaceTexts {
     hostnames: Vec<String>,
-    /// Pairs of `(is an error, text)` in file order.
+    /// The profiler's messages in file order. Each entry is true for an error or false for a warning, and has the text.
     complaints: Vec<(bool, String)>,
     more: u64,
 }
 
 impl XSpaceTexts {
-    /// Adds the body of the top-level field `number`.
+    /// Adds the body of the field `number` of the XSpace.
     pub(super) fn add(&mut self, number: u32, body: &[u8]) {
         let text = || {
             let all = String::from_utf8_lossy(body);
@@ -41,8 +42,8 @@ impl XSpaceTexts {
         }
     }
 
-    /// Turns the complaints into warnings. No such warning has the severity damage, because the file itself is complete:
-    /// the profiler lost the data before it wrote the file.
+    /// Turns the profiler's messages into warnings. The severity of such a warning is never `damage`, because the file
+    /// itself is complete: the profiler lost the data before it wrote the file.
     pub(super) fn append_to(&self, warnings: &mut Vec<Warning>) {
         for (is_error, text) in &self.complaints {
             let dropped = text.to_lowercase().contains("drop");
@@ -65,7 +66,7 @@ impl XSpaceTexts {
     }
 }
 
-/// Fills in the data about the capture once all planes are present.
+/// Sets the data about the capture once all planes are decoded.
 pub(super) fn describe(trace: &mut Trace, planes: &PlaneDecoder, texts: &XSpaceTexts) {
     trace.capture.anchor_ns = planes.file.clock.anchor_ns.unwrap_or(0);
     if !texts.hostnames.is_empty() {

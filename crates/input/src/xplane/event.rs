@@ -1,8 +1,9 @@
-//! The hot loop: decodes one event into a row.
+//! Decodes one event into a row. This code is the hot loop of the decoder.
 //!
-//! An event without relevant stats of its own needs no hashing: its name and arguments come from its metadata, which is
-//! decoded once. An event with such stats (GPU kernels have `kernel_details`, `hlo_op`, ...) overrides the metadata's
-//! arguments. Before the result is hashed, it is compared with the result of the previous event of this kind.
+//! An event without relevant stats of its own needs no hashing, because its name and arguments come from its metadata.
+//! The metadata is decoded once. If an event has relevant stats of its own (GPU kernels have `kernel_details`,
+//! `hlo_op`, ...), these stats override the metadata's arguments. The resulting arguments are hashed only if they
+//! differ from the arguments of the previous event of this kind.
 
 use rustc_hash::FxHashMap;
 
@@ -16,10 +17,10 @@ use trace::{
     ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, POOL_CONTEXT, StrId, Strings, TextArg,
 };
 
-/// Maximum number of ids without metadata that get their own name.
+/// Maximum number of names that are made for events whose metadata is missing.
 const MAX_MISSING_NAMES: usize = 10_000;
 
-/// An event as in the file, without its stats.
+/// The fields of an event as they are in the file, without its stats.
 #[derive(Clone, Copy)]
 struct RawEvent {
     line: LineId,
@@ -30,7 +31,7 @@ struct RawEvent {
 }
 
 impl RawEvent {
-    /// Returns the start of the event since the anchor, or `None` for impossible times.
+    /// Returns the start of the event relative to the anchor, or `None` for impossible times.
     #[inline(always)]
     fn start(&self) -> Option<Ps> {
         let start = self.line_start_ps?.checked_add(self.offset_ps)?;
@@ -73,7 +74,7 @@ impl<'a> Walk<'_, 'a> {
         self.rest(read, reader, offset)
     }
 
-    /// Reads the remaining fields, starting with the first unusual one.
+    /// Reads the remaining fields of an event, starting with the first unusual field.
     #[inline(never)]
     fn rest(&mut self, mut read: RawEvent, mut reader: Reader<'a>, offset: u64) -> Result<(), u64> {
         let mut aggregated = false;
@@ -119,8 +120,8 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Returns true if the stat is needed. Nearly all events of a thread pool are linked to other events, but metrics use
-    /// the links only for ops and their ends. The type of a link comes before its number.
+    /// Returns true if a metric needs the stat. Nearly all events of a thread pool are linked to other events, but
+    /// metrics use the links only for ops and their ends. In an event, the type of a link comes before its number.
     fn is_wanted(&mut self, meaning: EventStat, event: i64) -> bool {
         let has = |wanted: EventStat| self.own.iter().any(|(meaning, _)| *meaning == wanted);
         match meaning {
@@ -141,7 +142,7 @@ impl<'a> Walk<'_, 'a> {
         self.tables.stat_metadata.get_mut(id)?.meaning
     }
 
-    /// Sets the event's name and arguments, and appends it.
+    /// Sets the event's name and arguments, and appends the event to the trace.
     #[inline]
     fn store(&mut self, mut event: Event, metadata_id: i64, offset: u64) {
         let Tables { event_metadata, stat_metadata, missing, .. } = &mut *self.tables;
@@ -188,7 +189,7 @@ impl<'a> Walk<'_, 'a> {
         self.store_with(event, &own, offset);
     }
 
-    /// Appends an event with its own values.
+    /// Appends an event that has values of its own.
     fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
         let duration = own.chip_duration.filter(|&ps| ps >= 0).map(Ps::new);
         let chip = own.chip_start.map(|start| ChipTime { start: Ps::new(start), duration });

@@ -1,4 +1,4 @@
-//! Tests of damage of every kind: the decoder reads as much as possible, reports the rest, and never panics.
+//! Tests damage of every kind: the decoder reads as much as possible, reports the unreadable data, and never panics.
 
 use proptest::prelude::*;
 

@@ -3,13 +3,14 @@
 use super::metadata::{IdMap, StatMetadata};
 use trace::LineId;
 
-/// Known facts about the events and stats of a plane, by their ids in the file.
+/// Facts about the events and stats of a plane, by their ids in the file.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// For each id of stat metadata, true if its stats are skipped. Contains only ids of one byte.
+    /// For each id of stat metadata, true if stats with this id are skipped. The array contains only ids that take one
+    /// byte.
     ignored: [bool; 128],
-    /// For each id of event metadata, the last line with such events plus one, and the kind of an event without own stats
-    /// on that line. Contains only ids in the usual range.
+    /// For each id of event metadata, one plus the index of the last line with such an event, and the kind of an event
+    /// without own stats on that line. The list contains only ids in the usual range.
     kinds: Vec<(u32, u32)>,
 }
 
@@ -36,12 +37,13 @@ impl Known {
         (met_on == line.get().wrapping_add(1)).then_some(kind)
     }
 
-    /// Forgets all events, because a line turned out to have chip times. Events of one kind on that line then differ.
+    /// Forgets the kinds of all events, because a line turned out to have chip times. On such a line, events of one
+    /// kind differ.
     pub(super) fn forget(&mut self) {
         self.kinds.fill((0, 0));
     }
 
-    /// Caches the kind of an event.
+    /// Caches the kind that events with this metadata have on a line.
     pub(super) fn learn(&mut self, metadata_id: i64, line: LineId, kind: Option<u32>) {
         let slot = usize::try_from(metadata_id).ok().and_then(|id| self.kinds.get_mut(id));
         if let (Some(slot), Some(kind)) = (slot, kind) {

@@ -1,5 +1,5 @@
-//! Counts lost data by kind, with the position of the first loss. A damaged file then causes only a few warnings, instead of
-//! one for each of a million events.
+//! Counts lost data by kind, with the position of the first loss of each kind. Therefore, a damaged file causes only a
+//! few warnings, instead of one for each of a million events.
 
 use base::{Warning, WarningCode};
 
@@ -18,13 +18,13 @@ pub(super) enum XPlaneLoss {
     TooMany,
     /// Events that are sums over occurrences (`num_occurrences`) and have no time.
     Aggregated,
-    /// Lines whose time comes after their events in the file.
+    /// Lines whose time is stored after their events in the file.
     LateTime,
     /// Lines with a relative clock in a file whose other lines have absolute times.
     MixedClocks,
 }
 
-/// Entries of `(kind, position of the first loss, count)`, in the order of the first loss.
+/// Entries of `(kind, position of the first loss, count)`, sorted by position.
 #[derive(Debug, Default)]
 pub(super) struct XPlaneLosses {
     counted: Vec<(XPlaneLoss, u64, u64)>,
@@ -45,7 +45,7 @@ impl XPlaneLosses {
         self.unreadable = Some((offset, bytes));
     }
 
-    /// Adds the warnings, in the order of the first loss of each kind.
+    /// Adds one warning for each kind of loss, in the order of the first losses.
     pub(super) fn append_to(&self, warnings: &mut Vec<Warning>) {
         if let Some((offset, bytes)) = self.unreadable {
             let sentence = format!(

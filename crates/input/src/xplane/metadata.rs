@@ -1,4 +1,4 @@
-//! The metadata of one plane, which its events and stats refer to by id.
+//! The metadata of one plane, to which the plane's events and stats refer by id.
 
 use rustc_hash::FxHashMap;
 
@@ -7,8 +7,8 @@ use super::text::text;
 use base::wire::{Reader, Value};
 use trace::{ArgsId, EventStat, StrId, Strings};
 
-/// A table by id. Profilers number from 1, so nearly all ids are indices of a dense list. Other ids (of programs, or
-/// hostile ones) are hashed, so that a huge id costs no memory.
+/// A table by id. Profilers number ids from 1, so nearly all ids are indices into a dense list. Other ids (of compiled
+/// programs, or in hostile files) are hashed, so that a huge id costs no memory.
 #[derive(Debug)]
 pub(super) struct IdMap<T> {
     entries: Vec<T>,
@@ -18,8 +18,7 @@ pub(super) struct IdMap<T> {
 }
 
 impl<T> IdMap<T> {
-    /// Creates a table from `(id, value)` pairs. If an id is repeated, its last entry is used, as in every protobuf
-    /// map.
+    /// Creates a table from `(id, value)` pairs. If an id is repeated, its last entry is used, as in all protobuf maps.
     pub(super) fn new(items: Vec<(i64, T)>) -> IdMap<T> {
         let limit = items.len() * 4 + 16;
         let mut map =
@@ -51,7 +50,8 @@ impl<T> IdMap<T> {
     }
 }
 
-/// Position of a message in the plane's metadata bytes. These bytes outlive the chunks of the plane's lines.
+/// Position of a message in the plane's metadata bytes. The metadata bytes outlive the chunks that contain the plane's
+/// lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: usize,
@@ -74,14 +74,14 @@ impl Span {
     }
 }
 
-/// Data that many events share.
+/// Metadata of an event kind, which many events share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventMetadata {
     /// The `XEventMetadata` message.
     pub body: Span,
-    /// Position of the message in the file.
+    /// Position of the metadata message in the file.
     pub offset: u64,
-    /// Decoded form, set on first use.
+    /// Decoded form of the metadata, set on first use.
     pub resolved: Option<Resolved>,
 }
 
@@ -91,36 +91,37 @@ impl EventMetadata {
         bytes_field(self.body.of(source), 2).is_some_and(|(name, _)| name.starts_with(prefix.as_bytes()))
     }
 
-    /// Returns the name as a string of the trace. Empty if it has none.
+    /// Returns the name as a string of the trace. Returns an empty string if the metadata has no name.
     pub(super) fn name(&self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let name = bytes_field(self.body.of(source), 2);
         name.map_or(StrId::EMPTY, |(name, at)| text(name, self.offset + at as u64, strings, losses))
     }
 }
 
-/// Event metadata, resolved to the trace's strings and arguments.
+/// Decoded event metadata: strings and arguments of the trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resolved {
     /// The short name.
     pub name: StrId,
-    /// Stats of the event metadata.
+    /// Arguments from the stats of the event metadata.
     pub args: ArgsId,
-    /// Arguments of the latest event with own stats. The next event usually has the same arguments.
+    /// Arguments of the latest event of this kind that has stats of its own. The next such event usually has the same
+    /// arguments.
     pub latest: ArgsId,
 }
 
-/// A kind of stat, or a text that stats refer to.
+/// Metadata of a stat: the name of a kind of stat, or a text that stats refer to.
 #[derive(Debug)]
 pub(super) struct StatMetadata {
     name: Span,
     offset: u64,
-    /// Meaning of the stat. `None` if no metric uses it.
+    /// Meaning of the stat. `None` if no metric uses the stat.
     pub meaning: Option<EventStat>,
     interned: Option<StrId>,
 }
 
 impl StatMetadata {
-    /// Reads an `XStatMetadata` message in `source` that starts at `offset` in the file.
+    /// Reads the `XStatMetadata` message in `body`, which starts at `offset` in the file.
     pub(super) fn new(body: Span, offset: u64, source: &[u8]) -> StatMetadata {
         let (name, offset) = match bytes_field(body.of(source), 2) {
             Some((name, at)) => (body.part(at, name.len()), offset + at as u64),
@@ -142,8 +143,8 @@ impl StatMetadata {
     }
 }
 
-/// Returns the key and value of an entry in a map with integer keys, and the value's position in the entry. A missing
-/// key is 0.
+/// Returns the key and the value of an entry in a map with integer keys, and the position of the value in the entry. If
+/// the key is missing, it is 0.
 pub(super) fn map_entry(entry: Span, source: &[u8]) -> (i64, Span, u64) {
     let mut reader = Reader::new(entry.of(source));
     let (mut key, mut value, mut at) = (0, Span::default(), 0);
@@ -160,7 +161,7 @@ pub(super) fn map_entry(entry: Span, source: &[u8]) -> (i64, Span, u64) {
     (key, value, at)
 }
 
-/// Returns the last length-delimited field `number` of a message, and its position.
+/// Returns the last length-delimited field with this number in a message, and the position of the field.
 fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], usize)> {
     let mut reader = Reader::new(message);
     let mut found = None;
@@ -172,7 +173,8 @@ fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], usize)> {
     found
 }
 
-/// Returns true for names that only JAX uses: modules (`jit_f`, `pmap_f`) and their dispatch (`PjitFunction(f)`).
+/// Returns true for names that only JAX uses: names of modules (`jit_f`, `pmap_f`) and of their dispatch
+/// (`PjitFunction(f)`).
 pub(super) fn is_jax_name(name: &[u8]) -> bool {
     [b"jit_".as_slice(), b"pmap_", b"pjit_", b"PjitFunction("].iter().any(|prefix| name.starts_with(prefix))
 }

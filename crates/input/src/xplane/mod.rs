@@ -1,4 +1,5 @@
-//! Decodes `*.xplane.pb`, the recording of the JAX or TensorFlow profiler, into a [`Trace`]. It is an `XSpace` message.
+//! Decodes `*.xplane.pb` files, which the JAX or TensorFlow profiler records, into a [`Trace`]. Such a file contains an
+//! `XSpace` message.
 //!
 //! ```text
 //! XSpace  1 planes*  2 errors*  3 warnings*  4 hostnames*
@@ -8,15 +9,17 @@
 //! XStat   1 metadata_id  2 double | 3 uint64 | 4 int64 | 5 str | 6 bytes | 7 ref | 8 gzipped str
 //! ```
 //!
-//! The lines of a plane come before the metadata that names their events. If the file allows random access, an [`Outliner`]
-//! first reads the metadata of its large planes. Their lines are then decoded directly into columns while they arrive,
-//! without a struct per event. Other planes are buffered one at a time, indexed, decoded and dropped. The peak memory use
-//! is the size of the largest buffered plane plus the columns. Both ways give the same trace.
+//! In the message, the lines of a plane come before the metadata that names their events. If the file allows random
+//! access, an [`Outliner`] first reads the metadata of the file's large planes. The lines of these planes are then
+//! decoded into columns while they arrive, without a struct per event. Other planes are buffered, indexed, decoded and
+//! dropped one at a time. The peak memory is the size of the largest buffered plane plus the size of the columns. Both
+//! ways of decoding a plane give the same trace.
 //!
-//! The HLO protos in `/host:metadata` are kept undecoded. The decoder ignores all other stats whose type is bytes, except
-//! `memory_access_breakdown`. It also ignores links between events (`_p`, `_c`, `flow`) that no metric uses. Events with
-//! `num_occurrences` are sums without a time, so the decoder counts and skips them. All planes and lines are kept,
-//! including derived ones. `trace::classify` detects their kinds by their names.
+//! The HLO protos in the plane `/host:metadata` are kept undecoded. Of all other stats that consist of bytes, the
+//! decoder reads only `memory_access_breakdown`, `dcn_collective_info` and `core_details`. The decoder also ignores
+//! links between events (`_p`, `_c`, `flow`) that no metric uses. Events with `num_occurrences` are sums without a
+//! time, so the decoder counts and skips them. All planes and lines are kept, including planes and lines that the
+//! profiler derived from others. `trace::classify` detects the kinds of planes and lines by their names.
 
 mod arguments;
 mod arriving;
@@ -55,8 +58,8 @@ use plane::PlaneDecoder;
 use stream::{Piece, Tail, TopFields, TopLevel};
 use trace::{RowBlock, SourceFormat, Trace, copies};
 
-/// Number of leading bytes that decide whether the file is an XSpace. The number is fixed, so that the result does not depend
-/// on the chunks.
+/// Number of leading bytes that decide whether the file is an XSpace. The number is fixed, so that the result does not
+/// depend on the chunk sizes.
 const HEAD_BYTES: usize = 4096;
 
 /// Decodes one xplane file that is pushed in chunks of any size.
@@ -76,7 +79,7 @@ const HEAD_BYTES: usize = 4096;
 #[derive(Debug)]
 pub struct XPlaneDecoder {
     path: String,
-    /// First bytes of the file, until there are enough to check them. `None` afterwards.
+    /// First bytes of the file, until there are enough bytes to check them. `None` afterwards.
     head: Option<Vec<u8>>,
     refused: Option<Error>,
     fields: TopFields,
@@ -111,7 +114,7 @@ impl XPlaneDecoder {
         }
     }
 
-    /// Announces that the file has `bytes` bytes, so that the decoder can allocate a whole plane at once.
+    /// Announces that the file has `bytes` bytes, so that the decoder can allocate the memory for a plane in one step.
     pub fn expecting(mut self, bytes: u64) -> XPlaneDecoder {
         self.fields = TopFields::expecting(bytes);
         self
@@ -123,19 +126,19 @@ impl XPlaneDecoder {
         self
     }
 
-    /// Watches for events. Only their arguments are needed.
+    /// Watches for events. The caller needs only the arguments of these events.
     pub(crate) fn watching(mut self, watch: Option<Watch>) -> XPlaneDecoder {
         self.sink.planes.file.watch = watch;
         self
     }
 
-    /// Frees the memory of the events so far and returns the number of events that are still missing.
+    /// Frees the memory of the events so far, and returns the number of watched events that are still missing.
     pub(crate) fn forget(&mut self) -> usize {
         self.sink.trace.events.forget();
         self.sink.planes.file.watch.as_ref().map_or(0, Watch::left)
     }
 
-    /// Ends the file and returns the watch.
+    /// Ends the file and returns the watch with the events found.
     pub(crate) fn finish_watch(mut self) -> Option<Watch> {
         self.begin();
         let Sink { mut trace, mut planes, mut losses, .. } = self.sink;
@@ -148,7 +151,8 @@ impl XPlaneDecoder {
     /// Reads the next bytes of the file.
     ///
     /// # Errors
-    /// Returns an [`Error`] as soon as it is clear that the file is not an XSpace. Further bytes are then ignored.
+    /// Returns an [`Error`] as soon as it is clear that the file is not an XSpace. In this case, further bytes are
+    /// ignored.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         if let Some(head) = &mut self.head {
             let (taken, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - head.len()));
@@ -168,13 +172,13 @@ impl XPlaneDecoder {
         self.sink.trace.events.len() as u64
     }
 
-    /// Takes the events decoded so far, except for the latest. The trace no longer contains these events, but its counts
-    /// include them.
+    /// Removes all decoded events but the latest from the trace, and returns them. The counts of the trace still
+    /// include these events.
     pub fn take_rows(&mut self) -> Vec<RowBlock> {
         self.sink.trace.events.take_full_blocks().collect()
     }
 
-    /// Returns the trace. Its warnings report lost data.
+    /// Returns the trace. The trace's warnings report lost data.
     ///
     /// # Errors
     /// Returns an [`Error`] if the file is not an XSpace. A damaged XSpace gives a trace with warnings.
@@ -212,14 +216,14 @@ impl XPlaneDecoder {
         warnings.extend(trace.strings.take_warning());
         if trace.events.is_empty() {
             let sentence = "The file contains no events.";
-            let remedy = "Capture while the program runs steps, and stop the trace before it exits.";
+            let remedy = "Capture while the program runs steps, and stop the trace before the program exits.";
             warnings.push(Warning::new(WarningCode::XplaneNoEvents, sentence).with_remedy(remedy));
         }
         trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(&self.path)));
         Ok(trace)
     }
 
-    /// Checks the head, then decodes it.
+    /// Checks the head of the file and then decodes it.
     fn begin(&mut self) {
         let Some(head) = self.head.take() else { return };
         self.refused = check::refusal(&head);

@@ -1,8 +1,9 @@
-//! Finds the fields of a plane other than its lines, before the lines are read. The lines can then be decoded while
-//! they arrive.
+//! Finds the fields of a plane other than its lines, before the lines are read. Therefore, the lines can be decoded
+//! while they arrive.
 //!
-//! The names of a plane's events come after all of its lines. If a file allows random access, the lines can be skipped
-//! by their lengths. This takes only a few reads, whose bytes are dropped afterwards:
+//! In a plane, the names of the events come after all lines. If a file allows random access, the lines can be skipped
+//! because their lengths are known. Skipping takes only a few reads, and the bytes of these reads are dropped
+//! afterwards.
 //!
 //! ```text
 //! plane   [name][line ............................][line .................][metadata][stats]
@@ -10,8 +11,8 @@
 //! ```
 //!
 //! An [`Outliner`] returns the range of bytes that it needs next, and the caller reads them in any way. A plane that is
-//! damaged, cut or has too many parts gets no outline. Such a plane is buffered and decoded as a whole, like a plane in
-//! an archive.
+//! damaged, truncated or has too many parts gets no outline. Such a plane is buffered and decoded as a whole, like a
+//! plane in an archive.
 
 use std::ops::Range;
 
@@ -19,14 +20,15 @@ use super::metadata::Span;
 use super::plane::Parts;
 use base::wire::{Fault, Reader, Value};
 
-/// Requirements that a plane must meet to get an outline, and limits of the search.
+/// Requirements that a plane must meet to get an outline, and limits for the search.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Minimum size of a plane in bytes. Buffering a smaller plane is fast enough.
+    /// Minimum size in bytes of a plane that gets an outline. Buffering a smaller plane is fast enough.
     plane_bytes: u64,
     /// Size of a read in bytes.
     window_bytes: u64,
-    /// Maximum size of a plane's fields other than lines, in bytes. A plane with larger fields gets no outline.
+    /// Maximum total size of the fields in an outline, in bytes. A plane gets no outline if its fields other than lines
+    /// exceed this limit.
     outline_bytes: usize,
     /// Maximum number of reads of one file.
     reads: u32,
@@ -34,7 +36,7 @@ struct Limits {
 
 const LIMITS: Limits = Limits { plane_bytes: 8 << 20, window_bytes: 128 << 10, outline_bytes: 32 << 20, reads: 48 };
 
-/// Maximum size of a tag and a length, ten bytes each.
+/// Maximum number of bytes in a field's tag and length, which have up to ten bytes each.
 const MAX_HEADER_BYTES: u64 = 20;
 
 /// Field number of lines in a plane.
@@ -45,13 +47,14 @@ const LINE: u32 = 3;
 pub struct Outline {
     /// Range of the plane's bytes in the file.
     plane: Range<u64>,
-    /// The plane's other fields. Each consists of the field number, position of the body in the file, and length, as
-    /// little-endian numbers of eight bytes, followed by the body.
+    /// The fields of the plane other than its lines. Each field is stored as three little-endian numbers of eight
+    /// bytes, followed by the body. The numbers are the field number, the position of the body in the file, and the
+    /// length of the body.
     records: Vec<u8>,
 }
 
 impl Outline {
-    /// Creates the outline of the plane at this range of the file, from the outline's [records](Outline::records).
+    /// Creates the outline of the plane that has this range in the file. `records` comes from [`Outline::records`].
     pub fn new(plane: Range<u64>, records: Vec<u8>) -> Outline {
         Outline { plane, records }
     }
@@ -61,7 +64,7 @@ impl Outline {
         self.plane.clone()
     }
 
-    /// Returns the fields as bytes, which can be sent to another worker.
+    /// Returns the fields of the outline as bytes, which can be sent to another worker.
     pub fn records(&self) -> &[u8] {
         &self.records
     }
@@ -73,7 +76,7 @@ impl Outline {
         self.records.extend(body);
     }
 
-    /// Returns the fields as positions in the records.
+    /// Returns the position of each field in the records.
     pub(super) fn parts(&self) -> Parts {
         let mut parts = Parts::default();
         let mut at = 0;
@@ -112,7 +115,7 @@ pub struct Outliner {
     file_bytes: u64,
     /// Position of the next field to examine.
     position: u64,
-    /// Number of bytes to read at that position. 0 if nothing more is needed.
+    /// Number of bytes to read at `position`, or 0 if nothing more is needed.
     wanted_bytes: u64,
     reads: u32,
     /// The plane that is being examined.
@@ -148,7 +151,7 @@ impl Outliner {
         (self.position < end).then_some(self.position..end)
     }
 
-    /// Receives all bytes of the range that [`wanted`](Outliner::wanted) returned.
+    /// Receives the bytes of the range that [`wanted`](Outliner::wanted) returned.
     pub fn give(&mut self, window: &[u8]) {
         let start = self.position;
         loop {
@@ -177,7 +180,7 @@ impl Outliner {
         self.wanted_bytes = if self.reads == 0 { 0 } else { bytes };
     }
 
-    /// Examines the field at `position`, which is also the start of `bytes`.
+    /// Examines the field at `position`, where `bytes` starts.
     fn step(&mut self, bytes: &[u8]) -> Step {
         let inside = self.open.as_ref().map(|outline| outline.plane.end);
         if inside == Some(self.position) {
@@ -240,7 +243,7 @@ impl Outliner {
 
 #[cfg(test)]
 impl Outliner {
-    /// Creates an outliner for small files.
+    /// Creates an outliner that also accepts small files.
     pub(crate) fn for_test(file_bytes: u64, plane_bytes: u64, window_bytes: u64) -> Outliner {
         Outliner::with(Limits { plane_bytes, window_bytes, outline_bytes: 1 << 20, reads: u32::MAX }, file_bytes)
     }

@@ -1,4 +1,4 @@
-//! Decodes one plane: indexes the fields after the lines, then decodes the lines.
+//! Decodes one plane: indexes the fields after the lines, and then decodes the lines.
 
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ pub(super) struct PlaneDecoder {
     pub jax: bool,
 }
 
-/// The undecoded parts of a plane. Each `u64` is the position of a part in the file.
+/// The undecoded parts of a plane. Each `u64` is the position of the part in the file.
 #[derive(Default)]
 pub(super) struct Parts {
     name: (Span, u64),
@@ -34,7 +34,7 @@ pub(super) struct Parts {
 
 impl PlaneDecoder {
     /// Decodes the plane `message`, which starts at `offset` in the file, into `trace` and returns its name. `cut`
-    /// means that the file ends inside the plane. The caller reports this.
+    /// means that the file ends inside the plane. The caller reports the missing end.
     pub(super) fn decode(
         &mut self,
         message: &[u8],
@@ -54,7 +54,8 @@ impl PlaneDecoder {
         Some(name)
     }
 
-    /// Adds the plane to `trace`. Returns its name and the tables that its lines refer to. The parts are in `source`.
+    /// Adds the plane to `trace`. Returns the name of the plane, and the tables that the plane's lines refer to. The
+    /// undecoded parts of the plane are in `source`.
     pub(super) fn begin(
         &mut self,
         parts: Parts,
@@ -89,7 +90,7 @@ impl PlaneDecoder {
 }
 
 impl Parts {
-    /// Indexes the headers of the plane's fields in one pass, without reading their bodies.
+    /// Indexes the fields of the plane in one pass, without reading their bodies.
     fn of(message: &[u8], offset: u64, cut: bool, losses: &mut XPlaneLosses) -> Parts {
         let mut parts = Parts::default();
         let mut reader = Reader::new(message);
@@ -118,7 +119,7 @@ impl Parts {
         }
     }
 
-    /// Adds the field `number` of the plane. Its body is in `source` and starts at `at` in the file.
+    /// Adds the field `number` of the plane. The body of the field is in `source` and starts at `at` in the file.
     pub(super) fn add(&mut self, number: u32, body: Span, at: u64, source: &[u8]) {
         match number {
             2 => self.name = (body, at),
@@ -140,8 +141,8 @@ impl Parts {
 impl EventMetadata {
     /// Decodes the name and arguments of the events that refer to this metadata.
     ///
-    /// If there is a display name (the short name of a TPU instruction), it becomes the event's name. The other name,
-    /// the full expression, becomes the long name. The profiler's JSON does the same.
+    /// If the metadata has a display name (the short name of a TPU instruction), this becomes the event's name. The
+    /// other name (the full expression) becomes the long name. The profiler's own JSON export uses the same names.
     pub(super) fn decode(&self, values: &mut Values<'_>) -> (StrId, Args) {
         let mut reader = Reader::new(self.body.of(values.source));
         let (mut name, mut display_name, mut stats) = (StrId::EMPTY, StrId::EMPTY, Vec::new());
@@ -188,8 +189,8 @@ impl EventMetadata {
         false
     }
 
-    /// Returns the HLO of a compiled module if this metadata contains it. The program id is in a stat. Some writers
-    /// omit this stat and use the program id as the id of the metadata.
+    /// Returns the HLO of a compiled module if this metadata contains HLO. The program id is the value of a stat. Some
+    /// writers omit this stat and use the program id as the id of the metadata.
     fn hlo(&self, id: i64, values: &mut Values<'_>) -> Option<HloProto> {
         let mut program_id = id;
         let mut reader = Reader::new(self.body.of(values.source));

@@ -1,4 +1,4 @@
-//! Stats: typed values of events, of their metadata, and of planes.
+//! Stats are typed values of events, of event metadata, and of planes.
 
 use std::io::Read;
 
@@ -8,19 +8,19 @@ use super::text::text;
 use base::wire::{Reader, Value};
 use trace::{Args, ColumnValues, EventStat, Holds, MemoryBytes, StatValue, StrId, Strings};
 
-/// Maximum decompressed size of a gzipped stat in bytes. The texts that profilers compress are HLO expressions.
+/// Maximum decompressed size of a gzipped stat in bytes. Profilers compress only the texts of HLO expressions.
 const MAX_INFLATED_BYTES: u64 = 16 << 20;
 
-/// The value of a stat as in the file.
+/// The value of a stat as it is in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RawValue<'a> {
     Missing,
     Double(f64),
-    /// `int64`, or `uint64` as its two's complement, so that 64-bit ids keep all bits.
+    /// An `int64`, or a `uint64` in two's complement, so that 64-bit ids keep all bits.
     Int(i64),
     Text(&'a [u8]),
     Bytes(&'a [u8]),
-    /// Id of the stat metadata whose name is the text.
+    /// Id of the stat metadata whose name is the text of the value.
     Reference(i64),
     Gzip(&'a [u8]),
 }
@@ -37,8 +37,8 @@ pub(super) struct Stat<'a> {
 }
 
 impl<'a> Stat<'a> {
-    /// Returns the id of a stat's metadata if it comes first and is small, as in the output of every writer. Most stats
-    /// are irrelevant and need not be read further.
+    /// Returns the id of a stat's metadata, if the id comes first and is small. Every known writer writes a stat in
+    /// this way. Most stats are irrelevant and need not be read further.
     #[inline(always)]
     pub(super) fn peek_metadata_id(message: &[u8]) -> Option<i64> {
         match message {
@@ -48,7 +48,7 @@ impl<'a> Stat<'a> {
         }
     }
 
-    /// Reads an `XStat` message that starts at `offset` in the file.
+    /// Reads the `XStat` message that starts at `offset` in the file.
     ///
     /// # Errors
     /// Returns the position in the file if the message is malformed.
@@ -75,9 +75,9 @@ impl<'a> Stat<'a> {
     }
 }
 
-/// Tables for resolving values: the plane's stat metadata and the trace's strings.
+/// Tables that resolve the values of stats: the plane's stat metadata and the trace's strings.
 pub(super) struct Values<'p> {
-    /// The bytes of the plane's metadata.
+    /// The plane's metadata as bytes.
     pub source: &'p [u8],
     /// Stat metadata of the plane.
     pub metadata: &'p mut IdMap<StatMetadata>,
@@ -94,7 +94,7 @@ impl Values<'_> {
         self.metadata.get_mut(stat.metadata_id)?.meaning
     }
 
-    /// Returns a stat as text. Empty if it is not a text.
+    /// Returns the value of a stat as text. Returns an empty string if the value is not a text.
     pub(super) fn text(&mut self, stat: &Stat<'_>) -> StrId {
         match stat.value {
             RawValue::Text(bytes) => text(bytes, stat.offset, self.strings, self.losses),
@@ -113,7 +113,7 @@ impl Values<'_> {
         }
     }
 
-    /// Returns a stat as a whole number. Some writers store numbers as text.
+    /// Returns the value of a stat as a whole number. Some writers store such numbers as text.
     pub(super) fn number(&mut self, stat: &Stat<'_>) -> Option<i64> {
         match stat.value {
             RawValue::Int(number) => Some(number),
@@ -126,7 +126,8 @@ impl Values<'_> {
         }
     }
 
-    /// Returns a stat of a plane with its name, or `None` for bytes and for a stat without a name.
+    /// Returns the name and the value of a plane's stat, or `None` if the value consists of bytes or the stat has no
+    /// name.
     pub(super) fn plane_stat(&mut self, stat: &Stat<'_>) -> Option<(StrId, StatValue)> {
         let name = self.metadata.get_mut(stat.metadata_id)?.name(self.source, self.strings, self.losses);
         let value = match stat.value {
@@ -138,8 +139,8 @@ impl Values<'_> {
         Some((name, value))
     }
 
-    /// Returns the ids of a TPU's chip and core, both on their host and among all hosts of the program. The stat
-    /// `core_details` contains them as a message, which omits zeros.
+    /// Returns the ids of a TPU's chip and core. Both the chip and the core have an id on their host and an id among
+    /// all hosts of the job. The stat `core_details` contains the ids in a message, which omits zeros.
     pub(super) fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 4]> {
         let RawValue::Bytes(message) = stat.value else { return None };
         if self.metadata.get_mut(stat.metadata_id)?.name_bytes(self.source) != b"core_details" {
@@ -165,7 +166,7 @@ impl Values<'_> {
         ])
     }
 
-    /// Applies `stats` to `args`. Returns the values that belong to a single event.
+    /// Adds the values of `stats` to `args`. Returns the values that belong to a single event.
     pub(super) fn apply(&mut self, stats: &[(EventStat, Stat<'_>)], args: &mut Args) -> Own {
         let mut own = Own::default();
         let (mut name, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
@@ -197,18 +198,18 @@ impl Values<'_> {
 /// Values that belong to a single event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
-    /// Values that have columns.
+    /// Values for which the trace has columns.
     pub values: ColumnValues,
     /// Start on the chip's clock.
     pub chip_start: Option<i64>,
     /// Duration on the chip's clock.
     pub chip_duration: Option<i64>,
-    /// Name of a step. Empty if the event has none.
+    /// Name of the step that the event marks. Empty if the event has no such name.
     pub step_name: StrId,
 }
 
 impl<'a> RawValue<'a> {
-    /// Returns the bytes of a bytes stat. Some writers store a message as text.
+    /// Returns the bytes of a value. Some writers store a message as text instead of bytes.
     pub(super) fn bytes(self) -> Option<&'a [u8]> {
         match self {
             RawValue::Bytes(bytes) | RawValue::Text(bytes) => Some(bytes),
@@ -218,7 +219,7 @@ impl<'a> RawValue<'a> {
 }
 
 /// Returns the number of members in the first group of a `DcnCollectiveInfoProto`. Field 2 of the message contains
-/// groups, each with its endpoints in field 1. Field 3 contains pairs of a source and a destination.
+/// groups, and field 1 of each group contains its endpoints. Field 3 contains pairs of a source and a destination.
 fn dcn_group_size(message: &[u8]) -> Option<i64> {
     let (mut reader, mut group) = (Reader::new(message), None);
     while let Some(field) = reader.field().ok()? {
@@ -240,7 +241,7 @@ fn dcn_group_size(message: &[u8]) -> Option<i64> {
 
 /// Adds up the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. Each entry contains the operation
 /// (field 1: 1 read, 2 write), the memory space (field 2: 1 HBM, 2 CMEM, 3 VMEM) and the bytes (field 3). Returns
-/// `None` if the message contains none of these or is damaged.
+/// `None` if the message contains no such bytes or is damaged.
 fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
     let mut memory = MemoryBytes::default();
     let mut reader = Reader::new(message);
@@ -272,7 +273,7 @@ fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
     any.then_some(memory)
 }
 
-/// Decompresses a gzip stream. Returns `None` if it is damaged or too large.
+/// Decompresses a gzip stream. Returns `None` if the stream is damaged or its content is too large.
 pub(super) fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut inflated = Vec::new();
     let mut limited = flate2::read::GzDecoder::new(bytes).take(MAX_INFLATED_BYTES + 1);

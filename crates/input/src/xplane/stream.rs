@@ -1,19 +1,19 @@
 //! Splits the stream of chunks into the top-level fields of an XSpace.
 //!
-//! A field is buffered until it is complete, unless a chunk contains all of it. A plane with a known outline is passed on
-//! as it arrives. The buffer grows with the arriving bytes. The length that a field declares is used only if the file is
-//! known to be that long.
+//! A field is buffered until it is complete, unless a chunk contains all of it. A plane with a known outline is passed
+//! on as it arrives. The buffer for a field grows with the bytes that arrive. The length that a field declares is used
+//! only if the file is known to have that many bytes.
 
 use std::collections::VecDeque;
 
 use super::outline::Outline;
 use base::wire::{Fault, Reader, Value};
 
-/// Maximum size of a text field in bytes (errors, warnings, host names). Longer fields are skipped: no profiler writes texts that
-/// long.
+/// Maximum size of a text field in bytes (errors, warnings, host names). Longer fields are skipped, because no profiler
+/// writes such long texts.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
-/// Maximum size of a tag and the length or number after it: two varints of up to ten bytes each.
+/// Maximum number of bytes in a tag and the length or number after it, which are varints of up to ten bytes each.
 const MAX_HEADER_BYTES: usize = 20;
 
 /// A complete length-delimited field of the XSpace.
@@ -30,7 +30,7 @@ pub(super) struct TopLevel<'a> {
 impl TopLevel<'_> {
     /// A plane.
     pub(super) const PLANE: u32 = 1;
-    /// An error of the profiler.
+    /// An error message of the profiler.
     pub(super) const ERROR: u32 = 2;
     /// A warning of the profiler.
     pub(super) const WARNING: u32 = 3;
@@ -58,17 +58,17 @@ pub(super) enum Tail {
     Complete,
     /// The bytes at `offset` do not form a field. `unread` bytes follow.
     Malformed { offset: u64, unread: u64 },
-    /// The file ends inside field `number` (0 if even the number is cut), whose body starts at `offset`. The body is empty for
-    /// a plane that was passed on in parts.
+    /// The file ends inside the field with this `number`, whose body starts at `offset`. `number` is 0 if even the
+    /// field number is incomplete. `body` is empty for a plane that was passed on in parts.
     Truncated { number: u32, offset: u64, body: Vec<u8>, missing: u64, length: u64 },
 }
 
-/// The field that is being received.
+/// The field whose bytes are arriving.
 #[derive(Debug)]
 struct Pending {
     number: u32,
     length: u64,
-    /// Handling of the field's bytes.
+    /// How the field's bytes are handled.
     fate: Fate,
     received: u64,
     body: Vec<u8>,
@@ -81,22 +81,22 @@ enum Fate {
     Passed,
     /// The bytes are collected.
     Collected,
-    /// The bytes are passed on as they come.
+    /// The bytes are passed on as they arrive.
     HandedOut,
 }
 
-/// The state between chunks.
+/// The state of the stream between two chunks.
 #[derive(Debug, Default)]
 pub(super) struct TopFields {
     /// Number of bytes read so far.
     position: u64,
     /// Length of the file in bytes, or 0 if unknown.
     expected: u64,
-    /// Part of the next field's tag and length that has arrived: 20 bytes at most.
+    /// The bytes of the next field's tag and length that have arrived. There are at most 20.
     header: Vec<u8>,
     pending: Option<Pending>,
     malformed_at: Option<u64>,
-    /// Outlines of planes that are still to come, in file order.
+    /// Outlines of planes that have not arrived yet, in file order.
     outlines: VecDeque<Outline>,
 }
 
@@ -106,12 +106,12 @@ impl TopFields {
         TopFields { expected: bytes, ..TopFields::default() }
     }
 
-    /// Sets the outlines of planes that are still to come, in file order.
+    /// Sets the outlines of planes that have not arrived yet, in file order.
     pub(super) fn set_outlines(&mut self, outlines: Vec<Outline>) {
         self.outlines = outlines.into();
     }
 
-    /// Reads a chunk and passes on the fields that are now complete.
+    /// Reads a chunk and passes on each field that is now complete.
     pub(super) fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) {
         while !bytes.is_empty() {
             if self.malformed_at.is_some() {
@@ -133,7 +133,7 @@ impl TopFields {
         }
     }
 
-    /// Reads one byte of a header. Headers are short and rare.
+    /// Reads one byte of a field's tag and length. Tags and lengths are short and rare.
     fn take_header(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) -> usize {
         let Some(&byte) = bytes.first() else { return 0 };
         self.header.push(byte);
@@ -175,7 +175,7 @@ impl TopFields {
         1
     }
 
-    /// Handles the start of a plane with this length after the current byte.
+    /// Handles the start of a plane with this length, whose body begins after the current byte.
     fn plane_begins(&mut self, length: u64, sink: &mut dyn FnMut(Piece<'_>)) -> Fate {
         let start = self.position + 1;
         while self.outlines.front().is_some_and(|outline| outline.plane().start < start) {
@@ -238,8 +238,9 @@ impl Pending {
         count
     }
 
-    /// Appends to the body. If the rest of the file (`left` bytes) is known to contain the whole body, reserves all memory
-    /// at once. Otherwise the buffer doubles, but never beyond the field's length, so that the last step fits exactly.
+    /// Appends bytes to the body of a field. If the file is known to contain the whole body in its next `left` bytes,
+    /// reserves all memory in one step. Otherwise the buffer doubles, but never beyond the field's length, so that the
+    /// last step fits exactly.
     fn append(&mut self, part: &[u8], left: u64) {
         let needed = self.body.len() + part.len();
         if needed > self.body.capacity() {
@@ -253,7 +254,8 @@ impl Pending {
     }
 }
 
-/// Returns the width of a fixed-width number after its tag. The number is then skipped like a body of that length.
+/// Returns the field number and the width of a number with a fixed width. The number is then skipped like a body with
+/// this length.
 fn fixed_length(header: &[u8]) -> Option<(u32, u64)> {
     if header.last().is_none_or(|&byte| byte >= 0x80) {
         return None;

@@ -1,4 +1,4 @@
-//! Tests of reading and refusing files that are built here.
+//! Tests how the decoder reads and rejects files that these tests build.
 
 use super::writer::{Message, event, message, sample};
 use super::*;
@@ -21,7 +21,7 @@ pub(super) fn events(trace: &Trace) -> Vec<Event> {
     trace.events.iter().collect()
 }
 
-/// Returns the index and the value of all events with a value in this column.
+/// Returns the index and the value of each event that has a value in this column.
 pub(super) fn values(trace: &Trace, column: EventColumn) -> Vec<(u32, i64)> {
     trace.events.column(column).iter().map(|(id, value)| (id.get(), value)).collect()
 }
@@ -34,7 +34,7 @@ pub(super) fn codes(trace: &Trace) -> Vec<&str> {
     trace.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
-/// Builds a host plane with one line at `timestamp_ns`.
+/// Builds a host plane with one line, whose time is `timestamp_ns`.
 fn one_line(timestamp_ns: i64, events: &[Message]) -> Message {
     let line = message().bytes(2, "line").int(3, timestamp_ns);
     let line = events.iter().fold(line, |line, event| line.message(4, event.clone()));
@@ -192,7 +192,7 @@ fn impossible_times_are_skipped() {
     assert_eq!((rows(&before).len(), codes(&before)), (0, vec!["xplane_bad_time", "xplane_no_events"]));
 }
 
-/// The cached kind of an event depends on each of line, name and arguments.
+/// The cached kind of an event depends on its line, its name and its arguments.
 #[test]
 fn events_of_few_kinds_keep_line_name_and_arguments_apart() {
     let line = |name: &str, events: &[Message]| {

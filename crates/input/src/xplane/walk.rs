@@ -1,4 +1,4 @@
-//! Decodes the lines of a plane into columns: their names and times, and their [events](super::event).
+//! Decodes the lines of a plane into columns. Reads the names, the times and the [events](super::event) of the lines.
 
 use rustc_hash::FxHashMap;
 
@@ -12,12 +12,12 @@ use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 use trace::{EventStat, Line, LineId, PlaneId, StrId, Trace};
 
-/// Line times above this limit are absolute Unix times in nanoseconds (1e15 ns is 12 days after the start of 1970). Smaller
-/// times are counted from the start of the capture.
+/// A line time above this limit is an absolute Unix time in nanoseconds (1e15 ns is 12 days after the start of 1970). A
+/// smaller time is counted from the start of the capture.
 const ABSOLUTE_NS: i64 = 1_000_000_000_000_000;
 
-/// The file's clock. Absolute times are counted from the first line that has events and an absolute time, because
-/// picoseconds since 1970 overflow an `i64`.
+/// The file's clock. Absolute times are counted from the first line that has events and an absolute time. Picoseconds
+/// since 1970 overflow an `i64`.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     /// Unix time in nanoseconds that is subtracted from absolute times.
@@ -28,7 +28,7 @@ pub(super) struct Clock {
 /// State of the whole file while its planes are decoded.
 #[derive(Debug, Default)]
 pub(super) struct OfFile {
-    /// The clock of the lines.
+    /// The clock to which the times of lines refer.
     pub clock: Clock,
     /// Events for which all arguments are needed.
     pub watch: Option<Watch>,
@@ -51,15 +51,15 @@ pub(super) struct Tables {
 
 /// State for decoding the lines of one plane.
 pub(super) struct Walk<'p, 'a> {
-    /// The bytes of the plane's metadata.
+    /// The plane's metadata as bytes.
     pub(super) source: &'p [u8],
     pub(super) tables: &'p mut Tables,
-    /// Destination of lines and events.
+    /// The trace that lines and events are added to.
     pub(super) trace: &'p mut Trace,
     /// Counts of lost data.
     pub(super) losses: &'p mut XPlaneLosses,
     pub(super) file: &'p mut OfFile,
-    /// Relevant stats of the current event. Kept here to reuse the memory.
+    /// Relevant stats of the current event. The list is reused for the next event to save allocations.
     pub(super) own: Vec<(EventStat, Stat<'a>)>,
 }
 
@@ -68,16 +68,17 @@ pub(super) struct Walk<'p, 'a> {
 pub(super) struct OpenLine {
     id: LineId,
     start_ps: Option<i64>,
-    /// Position in the file up to which the line's fields were read.
+    /// Position in the file up to which the line was read.
     read_to: u64,
-    /// True if its events are samples of counters.
+    /// True if the line's events are samples of counters.
     has_counters: bool,
 }
 
-/// Name of the lines whose events are samples of hardware counters: one event per counter and time, with the value as a stat.
+/// Name of the lines whose events are samples of hardware counters. Each event is a sample of one counter at one time,
+/// and a stat contains its value.
 const COUNTERS: &str = "_counters_";
 
-/// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
+/// Tag of an event in a line, and also of a stat in an event: field 4, length-delimited.
 pub(super) const EVENT_OR_STAT: u8 = 4 << 3 | 2;
 
 /// Number of events that are decoded in one call: see [`trace::in_blocks`].
@@ -95,8 +96,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         Walk { source, tables, trace, losses, file, own: Vec::new() }
     }
 
-    /// Decodes the line `message`, which starts at `offset` in the file. `cut` means that the end of the line is missing.
-    /// The caller has already reported this.
+    /// Decodes the line `message`, which starts at `offset` in the file. `cut` means that the end of the line is
+    /// missing. The caller has already reported the missing end.
     pub(super) fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
         let Some(line) = self.open(message, offset) else { return };
         if let Err(error) = self.fields(&line, message, offset) {
@@ -107,7 +108,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Adds the line that starts with the fields in `message`. Returns `None` if it has no events.
+    /// Adds the line whose first fields are in `message`. Returns `None` if the line has no events.
     pub(super) fn open(&mut self, message: &'a [u8], offset: u64) -> Option<OpenLine> {
         let id = self.trace.add_line(Line { plane: self.tables.plane, ..Line::default() })?;
         let (timestamp_ns, read_to) = self.header(message, id, offset)?;
@@ -119,7 +120,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         Some(OpenLine { id, start_ps, read_to: offset + read_to as u64, has_counters })
     }
 
-    /// Decodes fields of a line, `message`, that start at `offset` in the file.
+    /// Decodes the fields of a line in `message`, which starts at `offset` in the file.
     ///
     /// # Errors
     /// Returns an error if a field is malformed or incomplete.
@@ -137,8 +138,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Decodes the next events. Returns false if another field comes next. A watched event is decoded in a separate block,
-    /// so that watching does not slow down other events.
+    /// Decodes the next events of a line. Returns false if a field that is not an event comes next. A watched event is
+    /// decoded in a separate block, so that the watch does not slow down other events.
     fn blocks(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
         if line.has_counters {
             return self.samples(reader, offset, line);
@@ -160,8 +161,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         is_more
     }
 
-    /// Decodes up to `most` events of a reader that starts at `offset` in the file. Returns false if another field
-    /// comes next.
+    /// Decodes up to `most` events from a reader that starts at `offset` in the file. Returns false if a field that is
+    /// not an event comes next.
     #[inline(never)]
     fn block(
         &mut self,
@@ -181,8 +182,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         true
     }
 
-    /// Decodes samples and readings of counters up to the next field of another kind. Only readings are events. Always returns
-    /// false.
+    /// Decodes samples and readings of counters, up to the next field that is not an event. Only readings are stored as
+    /// events. Always returns false.
     fn samples(&mut self, reader: &mut Reader<'a>, offset: u64, line: &OpenLine) -> bool {
         while let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) {
             let at = offset + (reader.position() - event.len()) as u64;
@@ -202,8 +203,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         false
     }
 
-    /// Returns a line's time and the position after its first event, or `None` if it has no events. The time comes
-    /// before the events, in the order of field numbers. Writers omit a time of 0.
+    /// Returns a line's time and the position after its first event, or `None` if the line has no events. Writers store
+    /// the time before the events, because they write fields in the order of their numbers. Writers omit a time of 0.
     fn header(&mut self, message: &'a [u8], line: LineId, offset: u64) -> Option<(i64, usize)> {
         let mut reader = Reader::new(message);
         let mut timestamp_ns = 0;
@@ -217,7 +218,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         None
     }
 
-    /// Reads a property of a line from a field that ends at `end` in the file.
+    /// Reads a property of a line from a field whose last byte is before `end` in the file.
     fn describe_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
         let number = match field.value {
             Value::Varint(number) => number.cast_signed(),
@@ -231,8 +232,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Reads a line's name from a field that ends at `end` in the file. Ignores other fields. A `display_name`, which comes
-    /// after the name, replaces it, as in the profiler's own JSON.
+    /// Reads a line's name from a field whose last byte is before `end` in the file. Ignores other fields. A
+    /// `display_name` comes after the name and replaces it, as in the profiler's own JSON.
     fn name_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
         let (2 | 11, Value::Bytes(bytes)) = (field.number, field.value) else { return };
         let Some(known) = self.trace.lines.get(line.index()).map(|line| line.name) else { return };
@@ -262,7 +263,7 @@ impl Clock {
     }
 }
 
-/// Returns true for errors caused by a missing end of the file.
+/// Returns true for an error that is caused by a missing end of the file.
 pub(super) fn is_cut(error: &WireError<'_>) -> bool {
     matches!(error.fault, Fault::Ended | Fault::Short { .. })
 }

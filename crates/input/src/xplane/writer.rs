@@ -1,4 +1,4 @@
-//! Builds XSpaces for tests.
+//! Builds XSpace messages for tests.
 
 pub(crate) use wire_writer::{Message, message};
 
@@ -7,8 +7,8 @@ pub(crate) fn event(metadata_id: i64, offset_ps: i64, duration_ps: i64) -> Messa
     message().int(1, metadata_id).int(2, offset_ps).int(3, duration_ps)
 }
 
-/// Builds a GPU plane with two kernels, a copy and an aggregated event. Adds a host, the capture's times and the
-/// profiler's texts.
+/// Builds a file with a GPU plane that has two kernels, a copy and an aggregated event. The file also has a host plane,
+/// the times of the capture and messages of the profiler.
 pub(crate) fn sample() -> Vec<u8> {
     let kernel = |id, offset, correlation, op| {
         event(id, offset, 2_000)

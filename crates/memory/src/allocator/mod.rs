@@ -1,5 +1,5 @@
 //! Memory over time, from the events of a capture's allocators. Each allocation and each release is an event
-//! (`MemoryAllocation`, `MemoryDeallocation`) with the allocator's fill level after it.
+//! (`MemoryAllocation`, `MemoryDeallocation`) with the allocator's fill level after the event.
 //!
 //! [`xprof`] reproduces XProf's figures. The following figures differ:
 //!
@@ -100,7 +100,7 @@ impl AllocatorEvent {
     }
 }
 
-/// One allocator. There is usually one per device.
+/// One allocator. A device usually has one allocator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Allocator {
     /// Name of the allocator in the file: `GPU_0_bfc`, or the number of its device.
@@ -128,7 +128,7 @@ pub struct Alive {
 /// Contents of an allocator at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contents {
-    /// Allocations that are in the capture, largest first.
+    /// Live allocations that were made during the capture, largest first.
     pub alive: Vec<Alive>,
     /// Bytes in use that were allocated before the capture.
     pub before_capture_bytes: u64,
@@ -155,7 +155,7 @@ impl Allocator {
         used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)
     }
 
-    /// Returns the capacity in bytes after the event: used and available.
+    /// Returns the capacity after the event: the used plus the available bytes.
     pub fn capacity_bytes(&self, event: usize) -> Option<u64> {
         self.events.get(event).map(|event| event.used_bytes().saturating_add(event.available_bytes))
     }

@@ -1,15 +1,16 @@
 //! Determines whether an allocator holds all memory up to its limit.
 //!
-//! XLA's BFC allocator either takes all memory up to its limit at start, or takes regions of doubling size when it needs
-//! them. Its events do not contain the size of these regions. They contain two figures that refer to different totals:
+//! XLA's BFC allocator either takes all memory up to its limit at start, or takes regions of doubling size when it needs them.
+//! The allocator's events do not contain the size of these regions. The events contain two figures that refer to different
+//! totals:
 //!
 //! * available bytes: the limit minus the bytes in use, whether or not the allocator already holds them;
 //! * fragmentation: the share of the allocator's free bytes that are outside of its largest free block.
 //!
-//! If the allocator holds everything, the product of the two is the free memory outside of the largest block. An allocation
-//! takes its bytes either from there or from the largest block, and a release returns them to one of the two. So either the
-//! size outside of the largest block or the size of the largest block stays the same, except when blocks merge. If the
-//! allocator holds less, the products have no such relation.
+//! If the allocator holds all memory up to its limit, the product of the two figures is the free memory outside of the
+//! largest block. An allocation takes its bytes either from this memory or from the largest block, and a release
+//! returns bytes to one of the two. So either the size outside of the largest block or the size of the largest block
+//! stays the same, except when blocks merge. If the allocator holds less, the products have no such relation.
 
 use super::{Allocator, AllocatorEvent};
 
@@ -17,8 +18,8 @@ use super::{Allocator, AllocatorEvent};
 const ROUNDING: f64 = 5e-6;
 
 impl Allocator {
-    /// Returns true if the allocator holds all memory up to its limit, and false if it holds less and takes more when it needs
-    /// it. Returns `None` if its events do not show that.
+    /// Returns true if the allocator holds all memory up to its limit, and false if it takes memory only when it needs
+    /// it. Returns `None` if the events do not show which is true.
     pub fn is_preallocated(&self) -> Option<bool> {
         let mut fits = [0_u64; 2];
         for (before, after) in self.events.iter().zip(self.events.iter().skip(1)) {
@@ -31,8 +32,8 @@ impl Allocator {
     }
 }
 
-/// Returns true if two consecutive events agree with an allocator that holds all memory up to its limit. Returns `None` if
-/// other allocations are between them, or if the numbers are too coarse.
+/// Returns true if two consecutive events are consistent with an allocator that holds all memory up to its limit.
+/// Returns `None` if other allocations are between them, or if the numbers are too coarse.
 fn fits_limit(before: &AllocatorEvent, after: &AllocatorEvent) -> Option<bool> {
     let changed = before.in_use_bytes.abs_diff(after.in_use_bytes);
     if changed == 0 || after.allocation_bytes != Some(changed) {

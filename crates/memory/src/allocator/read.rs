@@ -12,8 +12,8 @@ use super::{Activity, Allocator, AllocatorEvent, Labels};
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
-/// Returns the allocators of a trace, by host, device and kind of memory. Empty if the capture has no such events. Times are
-/// relative to `start`, the start of the capture.
+/// Returns the allocators of a trace, by host, device and kind of memory. Empty if the capture has no allocator events.
+/// Times are relative to `start`, the start of the capture.
 pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
     let (allocation, release) = (trace.strings.find(ALLOCATION), trace.strings.find(RELEASE));
     let mut found: BTreeMap<(u16, String), Found> = BTreeMap::new();
@@ -60,7 +60,7 @@ pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
 #[derive(Default)]
 struct Found {
     labels: Vec<Labels>,
-    /// Index of the labels of each argument set.
+    /// Index of the labels that each set of arguments contains.
     places: FxHashMap<ArgsId, u32>,
     events: Vec<AllocatorEvent>,
 }
@@ -109,7 +109,6 @@ fn name_of(trace: &Trace, event: &Event) -> String {
     args.index_on_host.or(args.device_ordinal).map_or_else(String::new, |number| number.to_string())
 }
 
-/// Reads the numbers of an event.
 fn read(trace: &Trace, id: EventId, activity: Activity) -> AllocatorEvent {
     let column = |column: EventColumn| trace.events.column(column).get(id);
     let bytes = |of: EventColumn| column(of).and_then(|bytes| u64::try_from(bytes).ok());

@@ -8,16 +8,16 @@
 
 use super::Allocator;
 
-/// A kind of memory, in the order of lists.
+/// A kind of memory. Lists show the kinds in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// The main memory of a device.
     Hbm,
-    /// Memory of a device that collectives use.
+    /// Device memory that collectives use.
     Collective,
-    /// Memory of the host that devices read and write.
+    /// Host memory that devices read and write.
     PinnedHost,
-    /// A name that contains no kind.
+    /// Unknown, because the name contains no kind.
     Other,
 }
 

@@ -6,14 +6,14 @@ use rustc_hash::FxHashMap;
 use super::read::in_time_of_lines;
 use super::{Activity, Alive, Allocator};
 
-/// XProf's list at the peak.
+/// The list that XProf shows for the peak.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listed {
     /// Allocations that are not released, largest first.
     pub alive: Vec<Alive>,
-    /// Bytes of the row "unused preallocated device memory". `None` without that row.
+    /// Bytes of the row "unused preallocated device memory". `None` if XProf shows no such row.
     pub unused_preallocated_bytes: Option<u64>,
-    /// Bytes of the row "stack". `None` without that row.
+    /// Bytes of the row "stack". `None` if XProf shows no such row.
     pub stack_bytes: Option<u64>,
 }
 
@@ -30,8 +30,9 @@ pub fn peak(allocator: &Allocator) -> Option<usize> {
     used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)
 }
 
-/// Returns XProf's list at the peak. One row holds the bytes that XProf cannot account for: bytes in use, minus all
-/// allocations, plus all releases of known size, minus the releases of memory that was allocated before the capture.
+/// Returns the list that XProf shows for the peak. One row holds the bytes that XProf cannot account for: bytes in use,
+/// minus all allocations, plus all releases of known size, minus the releases of memory that was allocated before the
+/// capture.
 pub fn listed(allocator: &Allocator) -> Listed {
     let Some(moment) = peak(allocator).and_then(|at| allocator.events.get(at)) else {
         return Listed::default();

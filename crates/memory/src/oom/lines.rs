@@ -11,7 +11,7 @@ use base::out_of_memory::{LARGEST_ALLOCATIONS, PEAK_BUFFERS, is_said};
 /// Maximum number of buffers per report. XLA lists about twenty.
 const MOST_BUFFERS: usize = 10_000;
 
-/// Returns the reports of a text, including repeated ones.
+/// Returns the reports in a text, including repeated reports.
 pub(super) fn reports(log: &str) -> Vec<OutOfMemory> {
     let mut reader = Reader::default();
     text::lines(log, |line| reader.line(line));
@@ -77,7 +77,6 @@ impl Reader {
         }
     }
 
-    /// Handles a line of a list.
     fn list_line(&mut self, line: &str) {
         if let Some(bytes) = size_behind(line, "Size: ") {
             self.end_buffer();
@@ -130,7 +129,6 @@ impl Reader {
     }
 }
 
-/// Returns the quoted text after a marker.
 fn quoted<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
     let rest = behind(text, mark)?.strip_prefix('"')?;
     rest.split_once('"').map(|(inner, _)| inner)

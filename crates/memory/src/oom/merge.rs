@@ -1,13 +1,13 @@
-//! Merges repeated reports of an error: the allocator, the runtime, each process and each exception that passes the error on
-//! may report it.
+//! Merges repeated reports of an error. The allocator, the runtime, and each process and exception that passes the
+//! error on may report the same error.
 
 use super::{OutOfMemory, rounds_to};
 
-/// Maximum number of reports. In a large run, each process can have its own.
+/// Maximum number of reports. In a large run, each process may write its own report.
 const MOST_REPORTS: usize = 100;
 
 impl OutOfMemory {
-    /// Returns true if both may belong to the same error, because their values do not contradict each other.
+    /// Returns true if both reports may belong to the same error, because their values do not contradict each other.
     pub(super) fn agrees(&self, other: &OutOfMemory) -> bool {
         let numbers = [
             (self.needed_bytes, other.needed_bytes),

@@ -9,8 +9,8 @@
 //! PyTorch    CUDA out of memory. Tried to allocate 1.95 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.21 GiB is free.
 //! ```
 //!
-//! The text rounds sizes to three or four digits. The exact size follows from a buffer's shape. The exact size is used
-//! if it rounds to the size in the text. Only the largest buffers are listed.
+//! In the text, sizes are rounded to three or four digits. The exact size of a buffer follows from its shape, and is
+//! used if it rounds to the size in the text. The text lists only the largest buffers.
 
 mod lines;
 mod merge;
@@ -30,9 +30,9 @@ use crate::peak::PeakBuffer;
 pub struct OutOfMemory {
     /// Line that states the error, shortened to a readable sentence.
     pub statement: String,
-    /// Memory space in the text (`hbm`, `vmem`). Empty if not stated, as on GPUs.
+    /// Memory space that the text names (`hbm`, `vmem`). Empty if not stated, as on GPUs.
     pub memory_space: String,
-    /// Device or allocator in the text (`0x3x0_HBM1`, `GPU_1_bfc`). Empty if not stated.
+    /// Device or allocator that the text names (`0x3x0_HBM1`, `GPU_1_bfc`). Empty if not stated.
     pub device: String,
     /// Total bytes that the program needs.
     pub needed_bytes: Option<u64>,
@@ -58,7 +58,7 @@ pub struct OutOfMemory {
     pub buffers: Vec<ListedBuffer>,
 }
 
-/// Bytes with and without padding, as totals in the text.
+/// Totals with and without padding that the text states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Padded {
     /// Bytes of the values.
@@ -85,11 +85,11 @@ pub struct Figures {
 /// A buffer listed in the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListedBuffer {
-    /// Instruction that makes the buffer. Empty if the text does not name it.
+    /// Instruction that makes the buffer. Empty if the text does not name the instruction.
     pub name: String,
     /// Bytes stated in the text, rounded.
     pub stated_bytes: u64,
-    /// Exact bytes from the shape if they agree with the text, or the bytes in the text if not.
+    /// Exact bytes from the shape if they agree with the text, otherwise the bytes in the text.
     pub bytes: u64,
     /// Bytes without padding.
     pub unpadded_bytes: u64,
@@ -101,13 +101,13 @@ pub struct ListedBuffer {
     pub source: Option<String>,
     /// True if the buffer is an argument of the program.
     pub is_argument: bool,
-    /// Purpose in XLA's words (`HLO temp`). Empty if the text does not state it.
+    /// Purpose in XLA's words (`HLO temp`). Empty if the text does not state the purpose.
     pub allocation_type: String,
 }
 
 impl OutOfMemory {
-    /// Returns the reports in a text, in order. Empty if it contains no error. A report that occurs twice, as when an error is
-    /// raised again, is included once.
+    /// Returns the reports in a text, in order. Empty if the text contains no error. A report that occurs twice, as
+    /// when an error is raised again, is included once.
     pub fn read(text: &str) -> Vec<OutOfMemory> {
         merge::distinct(lines::reports(text))
     }
@@ -118,13 +118,13 @@ impl OutOfMemory {
     }
 
     /// Returns the peak memory that the program needs: the peak in the text, or the total in the text, or the sum of
-    /// the list. Returns `None` if the text is about an allocation and not a program.
+    /// the listed buffers. Returns `None` if the text is about an allocation and not a program.
     pub fn program_bytes(&self) -> Option<u64> {
         let listed = || Some(self.listed_bytes()).filter(|_| !self.buffers.is_empty());
         self.needed_bytes.or_else(|| self.sum("total allocation")).or_else(listed)
     }
 
-    /// Returns the peak memory that was needed at once. Includes the memory already in use if an allocator reports it. Returns
+    /// Returns the peak memory that was needed. Includes the memory already in use if an allocator reports it. Returns
     /// `None` if the text contains no such size.
     pub fn peak_bytes(&self) -> Option<u64> {
         let in_use = self.occupied_bytes().zip(self.requested_bytes);
@@ -165,7 +165,7 @@ impl OutOfMemory {
         format!("out of memory{space}{device}")
     }
 
-    /// Returns the name of the memory space as in other tables.
+    /// Returns the name that other tables use for the memory space.
     pub fn space_name(&self) -> String {
         match self.memory_space.as_str() {
             "" => "device memory".to_owned(),
@@ -193,8 +193,8 @@ impl OutOfMemory {
 }
 
 impl ListedBuffer {
-    /// Converts to a value alive at the peak of a program. The text has no lifetimes, so the class is based on paths
-    /// and names alone.
+    /// Converts the buffer to a value that is alive at the peak of a program. The text has no lifetimes, so the class
+    /// is based on paths and names alone.
     pub fn as_peak_buffer(&self) -> PeakBuffer {
         PeakBuffer {
             name: self.name.clone(),
@@ -232,7 +232,7 @@ impl ListedBuffer {
     }
 }
 
-/// Memory space of host errors.
+/// Name of the memory space in errors about a host's memory.
 pub(crate) const HOST: &str = "host memory";
 
 /// Returns true if `bytes` rounds to `stated` in a text, such as `12.0 MiB`.

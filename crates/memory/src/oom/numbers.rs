@@ -3,7 +3,8 @@
 
 use base::number;
 
-/// Parses the size at the start of a text. Returns it with the remaining text, or `None` if there is no size.
+/// Parses the size at the start of a text. Returns the size with the remaining text, or `None` if the text does not
+/// start with a size.
 pub(super) fn size(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -51,7 +52,6 @@ pub(super) fn behind<'t>(line: &'t str, mark: &str) -> Option<&'t str> {
     line.split_once(mark).map(|(_, rest)| rest)
 }
 
-/// Returns the size after a marker in a line.
 pub(super) fn size_behind(line: &str, mark: &str) -> Option<u64> {
     size(behind(line, mark)?).map(|(bytes, _)| bytes)
 }

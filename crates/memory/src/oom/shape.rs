@@ -2,7 +2,7 @@
 
 use hlo::{ArrayShape, DataType, Layout};
 
-/// Parses the array at the start of a text. Returns `None` if there is none.
+/// Parses the array at the start of a text. Returns `None` if the text does not start with an array.
 pub(super) fn array(text: &str) -> Option<ArrayShape> {
     let text = text.trim_start().trim_start_matches('(');
     let (name, rest) = text.split_once('[')?;

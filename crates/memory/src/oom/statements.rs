@@ -4,7 +4,7 @@
 use super::numbers::{behind, size, size_before, size_behind};
 use super::{HOST, OutOfMemory, Padded, rounds_to};
 
-/// Names by which the texts call the totals.
+/// Names of the totals in the texts of errors.
 const SUMS: [&str; 13] = [
     "parameter allocation",
     "constant allocation",
@@ -24,7 +24,7 @@ const SUMS: [&str; 13] = [
 /// Maximum number of characters of a statement.
 const LONGEST_STATEMENT: usize = 400;
 
-/// Texts before the size of the allocation that failed.
+/// Texts that precede the size of the allocation that failed.
 const REQUESTS: [&str; 7] = [
     "allocate request for ",
     "allocate ",
@@ -185,7 +185,7 @@ pub(super) fn name(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Returns the sentence of the error, starting at the word that names it.
+/// Returns the sentence that states the error, starting at the word that names the error.
 fn statement(line: &str) -> String {
     let marks = [
         "RESOURCE_EXHAUSTED",

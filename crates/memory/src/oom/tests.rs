@@ -123,7 +123,7 @@ fn stated(text: &str) -> [Option<u64>; 5] {
     [it.requested_bytes, it.free_bytes, it.largest_free_bytes, it.in_use_bytes, it.capacity_bytes]
 }
 
-/// Returns a size with the rounding of the texts.
+/// Returns a size that is given in hundredths of a unit, as in the texts of errors.
 const fn hundredths(hundredths: u64, unit: u32) -> Option<u64> {
     Some((hundredths << unit) / 100)
 }

@@ -7,7 +7,8 @@ use base::out_of_memory;
 /// Number of levels of escapes that are removed, for JSON text inside JSON text.
 const LEVELS: usize = 3;
 
-/// Calls `take` with each line of a text. A line of JSON or Python that quotes several lines is split into these.
+/// Calls `take` with each line of a text. A line of JSON or Python that quotes several lines is split into the quoted
+/// lines.
 pub(super) fn lines(text: &str, mut take: impl FnMut(&str)) {
     for line in text.lines() {
         let mut plain = without_colours(line);

@@ -1,4 +1,4 @@
-//! Caches values of a run that tables and pages request repeatedly. Each is computed on first use.
+//! Caches values of a run that tables and pages request repeatedly. Each value is computed when it is first used.
 
 use std::sync::OnceLock;
 
@@ -11,8 +11,8 @@ use crate::op::placement::Placement;
 use crate::op::roofline::OpLabels;
 use crate::program::arguments::Argument;
 
-/// Values that tables need for every row. Each is computed once, so that a query on a table with a million ops does not compute
-/// a million rooflines.
+/// Values that tables need for every row. Without this cache, a query on a table with a million ops would compute a
+/// million rooflines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cache {
     pub(crate) labels: OnceLock<OpLabels>,

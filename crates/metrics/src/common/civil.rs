@@ -32,7 +32,7 @@ pub(crate) fn iso_8601_of_run_name(name: &str) -> Option<String> {
     exists.then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"))
 }
 
-/// Returns year, month and day of a number of days since 1970-01-01.
+/// Converts a number of days since 1970-01-01 to year, month and day.
 ///
 /// The calculation splits the days into cycles of 400 years, and each cycle into years that begin in March. The leap
 /// day is then the last day of a year, and a fixed formula gives the first day of each month: from March on, every five

@@ -8,10 +8,9 @@
 
 use base::Ps;
 
-/// Number of buckets.
 pub(crate) const BUCKETS: usize = 22;
 
-/// Counts of durations by powers of two of a microsecond.
+/// Counts of durations, in buckets whose limits are powers of two in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: [u32; BUCKETS],
@@ -41,8 +40,8 @@ impl Histogram {
         &self.counts
     }
 
-    /// Returns `(lower end of the bucket in microseconds, count)` for the buckets from the first to the last that is
-    /// not empty.
+    /// Returns `(lower end of the bucket in microseconds, count)` for the buckets from the first bucket that is not
+    /// empty to the last.
     pub fn filled(&self) -> Vec<(f64, u64)> {
         let first = self.counts.iter().position(|&count| count > 0).unwrap_or(BUCKETS);
         let last = self.counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);

@@ -42,7 +42,7 @@ impl Labels {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Returns the concatenated labels, and the end of each.
+    /// Returns the concatenated labels, and the offset at which each label ends.
     pub fn table(&self) -> (&str, &[usize]) {
         (&self.text, &self.ends)
     }

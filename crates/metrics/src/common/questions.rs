@@ -1,4 +1,4 @@
-//! Returns cached values that tables and pages request repeatedly. Each is computed on first use.
+//! Returns cached values that tables and pages request repeatedly. Each value is computed when it is first used.
 
 use crate::common::cache::Grouped;
 use crate::context::Context;
@@ -12,7 +12,7 @@ use crate::op::roofline::OpLabels;
 use crate::program::arguments::{self, Argument};
 use trace::Interval;
 
-/// An op appears in a chart if it takes at least this share of the whole. Smaller ops would be invisible.
+/// An op appears in a chart if it takes at least this share of the chart's total. Smaller ops would be invisible.
 pub const LEAST_SHARE: f64 = 0.0005;
 
 impl<'a> Context<'a> {
@@ -21,7 +21,7 @@ impl<'a> Context<'a> {
         self.cache.labels.get_or_init(|| OpLabels::new(self.trace(), &self.analysis.ops, &self.analysis.roofline))
     }
 
-    /// Returns how much of the ops' cost and text is known.
+    /// Returns how much of the ops' time has a known cost, and which other values are known.
     pub fn coverage(&self) -> &'a Coverage {
         self.cache.coverage.get_or_init(|| Coverage::of(&self.analysis.ops))
     }
@@ -43,12 +43,12 @@ impl<'a> Context<'a> {
             .get_or_init(|| HostOps::new(self.trace(), &self.analysis.devices, |host| self.window_of_host(host)))
     }
 
-    /// Returns the arguments of the compiled programs. The first call reads all modules of the file.
+    /// Returns the arguments of the compiled programs. The first call reads all HLO modules of the trace file.
     pub fn arguments(&self) -> &'a [Argument] {
         self.cache.arguments.get_or_init(|| arguments::arguments(&self.run.programs().modules))
     }
 
-    /// Returns where the ops ran.
+    /// Returns the ops' placement: on devices or on the host.
     pub fn placement(&self) -> &'a Placement {
         self.cache.placement.get_or_init(|| {
             let (devices, ops) = (&self.analysis.devices, &self.analysis.ops);
@@ -82,9 +82,8 @@ impl<'a> Context<'a> {
         kept.get_or_init(|| self.analysis.layers(self.trace(), grouping))
     }
 
-    /// Computes the grouping of the layers by one more criterion in advance, so that the page of this grouping appears
-    /// at once. Returns false if nothing is left to prepare. Skips runs with very many layers, because their groupings
-    /// take much memory.
+    /// Computes one more grouping of the layers in advance, so that its page appears without delay. Returns false if
+    /// nothing is left to prepare. Skips runs with very many layers, because their groupings take much memory.
     pub fn prepare_layers(&self) -> bool {
         const MOST_LAYERS: usize = 20_000;
         let is_small = self.layers(LayerGrouping::Layer).rows.len() <= MOST_LAYERS;
@@ -92,7 +91,8 @@ impl<'a> Context<'a> {
         next.filter(|_| is_small).map(|(grouping, _)| self.layers(grouping)).is_some()
     }
 
-    /// Returns the bytes of the values that are alive at the peak, by row of [`Context::layers`]. `None` if they are unknown.
+    /// Returns the bytes of memory that each row of [`Context::layers`] uses at the peak, or `None` if the bytes are
+    /// unknown.
     pub fn layer_bytes(&self, grouping: LayerGrouping) -> Option<&'a [u64]> {
         let [layer, each, phase, source] = &self.cache.layer_bytes;
         let kept = match grouping {
@@ -105,7 +105,6 @@ impl<'a> Context<'a> {
         kept.get_or_init(bytes).as_deref()
     }
 
-    /// Returns the groups of the ops.
     fn groups(&self, grouping: Grouping) -> &'a Groups {
         self.grouped(grouping).groups.get_or_init(|| Groups::new(self.trace(), &self.analysis.ops, grouping))
     }

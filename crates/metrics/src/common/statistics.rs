@@ -5,12 +5,11 @@
 
 use base::{Ps, sort};
 
-/// Statistics of a list of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Middle value; for an even number of values, the mean of the two middle ones.
+    /// Middle value, or the mean of the two middle values if the number of values is even.
     pub median: f64,
     /// 95th percentile by nearest rank: the smallest value that at least 95 % of the values do not exceed.
     pub p95: f64,
@@ -37,10 +36,10 @@ pub(crate) fn summarize(values: &[f64]) -> Option<Summary> {
     })
 }
 
-/// Median and 95th percentile of durations, by the rules of [`Summary`].
+/// Median and 95th percentile of durations, computed as in [`Summary`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentiles {
-    /// Middle value in microseconds; for an even number of values, the mean of the two middle ones.
+    /// Middle value in microseconds, or the mean of the two middle values if the number of values is even.
     pub median_us: f64,
     /// 95th percentile by nearest rank.
     pub p95: Ps,

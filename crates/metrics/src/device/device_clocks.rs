@@ -1,10 +1,11 @@
-//! Warns about device clocks if event times differ widely from the times of the chips that ran the events.
+//! Warns about device clocks if the times of events differ widely from the times on the chips' own clocks.
 
 use crate::device::devices::{Device, Devices};
 use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
-/// Minimum difference that is reported. We chose this limit because smaller differences are shorter than a step.
+/// Minimum difference between the two times that is reported. We chose this limit because smaller differences are
+/// shorter than a step.
 const WARPED: Ps = Ps::new(1_000_000_000);
 
 /// Returns the warnings about the clocks of the devices in use.

@@ -1,9 +1,9 @@
-//! Finds the devices of a run and the ops that ran on them, sorted.
+//! Finds the devices of a run, and the sorted ops that ran on each device.
 //!
 //! An *op* is an event that occupies a device: on a TPU an event of `XLA Ops`, on a GPU an event of a stream (a kernel,
-//! copy or fill), and on a CPU backend a host event that names its HLO op. Other host events are not ops. Neither are
-//! events on lines that repeat the ops (modules, steps, framework ops). A device is *in use* if it ran at least one op,
-//! or a program whose ops were not recorded ([`Unrecorded`]).
+//! copy or fill), and on a CPU backend a host event that names its HLO op. Other host events are not ops. Lines that
+//! repeat the ops (modules, steps, framework ops) contain no ops either. A device is *in use* if it ran at least one
+//! op, or a program whose ops were not recorded ([`Unrecorded`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,18 +22,19 @@ use trace::{
 /// Relation between nested ops of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nesting {
-    /// An op runs inside the op that was running on its line when it started.
+    /// A nested op runs inside the op that was already running on the same line.
     #[default]
     ByLine,
-    /// Index of the enclosing op for each op, or `u32::MAX` if there is none. Used for CPU backends, whose ops start on
-    /// one thread and compute on others.
+    /// Index of the enclosing op for each op, or `u32::MAX` if no op encloses it. CPU backends need these indices,
+    /// because their ops start on one thread and compute on other threads.
     ByOp(Vec<u32>),
 }
 
 /// A device in use and its ops.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Name in the trace, after the host's name if the run has several hosts. `CPU:0` for a CPU backend.
+    /// Name of the device in the trace, preceded by the host's name if the run has several hosts. `CPU:0` for a CPU
+    /// backend.
     pub name: String,
     /// Kind of accelerator.
     pub platform: Platform,
@@ -43,22 +44,25 @@ pub struct Device {
     pub plane: usize,
     /// Index of the device's host in [`Trace::hosts`].
     pub host: u16,
-    /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. If the device's
-    /// window is limited, contains only the ops that are at least partly inside the window.
+    /// Ops of the device, sorted by start, so that a nested op follows its parent. If several ops start at the same
+    /// time, the longest is first. If the device's window is limited, contains only the ops that are at least partly
+    /// inside the window.
     pub ops: Arc<Vec<EventId>>,
-    /// Number of ops that start before the window. The number of ops in the window excludes them.
+    /// Number of ops that start before the window. The number of ops in the window excludes these ops.
     pub begun_before: u64,
     /// Relation between nested ops.
     pub nesting: Nesting,
-    /// Union of the ops and of the [unrecorded](Device::unrecorded) runs of programs, inside the window.
+    /// Times in the window when an op or an [unrecorded](Device::unrecorded) run of a program is in progress.
     pub busy: IntervalSet,
     /// Runs of programs in which no op was recorded.
     pub unrecorded: Unrecorded,
-    /// Time in the whole capture from the start of the first op to the end of the last op. Runs without ops are treated as ops.
+    /// Time in the whole capture from the start of the first op to the end of the last op. Runs of programs without ops
+    /// are treated as ops.
     pub span: Interval,
-    /// Relation of the device's clock to the host's. `None` if its events have the host's times.
+    /// Relation of the device's clock to the host's. `None` if the times of the device's events are already on the
+    /// host's clock.
     pub clock: Option<ChipClock>,
-    /// The measured time. Shares are relative to it. The same as `span` unless the window is limited.
+    /// The measured time, to which shares are relative. The same as `span` unless the window is limited.
     pub window: IntervalSet,
 }
 
@@ -110,8 +114,8 @@ impl Device {
         holds(&self.window, self.span)
     }
 
-    /// Returns true if work that starts at `time` is included. If the window covers all work of the device, programs that start
-    /// before the first op are also included.
+    /// Returns true if the measurements include work that starts at `time`. If the window covers all work of the
+    /// device, programs that start before the first op are also included.
     pub fn counts(&self, time: Ps) -> bool {
         self.is_whole() || self.window.contains(time)
     }
@@ -127,9 +131,9 @@ impl Device {
 pub struct Devices {
     /// Platform of the devices in use. `None` if nothing ran. Accelerators take precedence over a CPU backend.
     pub platform: Option<Platform>,
-    /// Devices of that platform that are in use, by host and ordinal.
+    /// Devices in use that belong to [`Devices::platform`], sorted by host and ordinal.
     pub used: Vec<Device>,
-    /// Names of the other devices of that platform that the trace lists, in the same order.
+    /// Names of the platform's devices that the trace lists but that are not in use, sorted by host and ordinal.
     pub unused: Vec<String>,
     /// Time from the first start to the last end of all events, including the host's. `None` for an empty trace.
     pub capture: Option<Interval>,
@@ -140,20 +144,20 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Returns an upper bound of the number of different ops of the devices in use. Callers reserve this capacity: with
+    /// Returns an upper bound on the number of different ops of the devices in use. Callers reserve this capacity: with
     /// a million ops, a buffer that grows by doubling is copied and takes twice the memory.
     pub(crate) fn most_distinct_ops(&self, trace: &Trace) -> usize {
         let all: usize = self.used.iter().map(|device| device.ops.len()).sum();
         all.min(trace.events.kinds().len())
     }
 
-    /// Finds the devices of `trace` and their ops. `by_line` contains its sorted events.
+    /// Finds the devices of `trace` and their ops. `by_line` contains the trace's sorted events.
     pub fn new(trace: &Trace, by_line: Arc<ByLine>) -> Devices {
         Devices::of_capture(trace, by_line, base::cut(&trace.warnings).is_some())
     }
 
-    /// Finds the devices of `trace`. `is_cut` is true if events are missing from the trace. In this case, a program run
-    /// without ops is not treated as unrecorded on a device that has ops.
+    /// Finds the devices of `trace`. `is_cut` is true if events are missing from the trace. A cut trace may lack the
+    /// ops of a run, so a program run without ops is then not treated as unrecorded on a device that has ops.
     pub(crate) fn of_capture(trace: &Trace, by_line: Arc<ByLine>, is_cut: bool) -> Devices {
         let accelerators = accelerator_ops(trace, &by_line);
         let ran = |device: &Device| {
@@ -207,7 +211,6 @@ impl Devices {
         trace.events.kinds().iter().map(family).collect()
     }
 
-    /// Finds the devices of a trace that a test built.
     #[cfg(test)]
     pub(crate) fn of(trace: &Trace) -> Devices {
         Devices::new(trace, Arc::new(ByLine::new(trace)))
@@ -219,8 +222,8 @@ impl Devices {
         self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
     }
 
-    /// Returns the category of a device op by its name and arguments. Use it for ops outside the window, which
-    /// [`Ops`](crate::Ops) does not list.
+    /// Returns the category of a device op by its name and arguments. The category is also available for ops outside
+    /// the window, which [`Ops`](crate::Ops) does not list.
     pub fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
         self.recognised.category(trace, name, args)
     }
@@ -404,8 +407,8 @@ mod tests {
         assert_eq!(devices.capture.unwrap().length(), Ps::new(500_000_000));
     }
 
-    /// The cost grows with the number of lines and not with the number of devices, because all devices together read
-    /// each line once.
+    /// The search for ops reads each line only once, for all devices together. The time of the search therefore does
+    /// not grow with the number of devices.
     #[test]
     fn each_device_goes_through_its_own_lines() {
         for count in [100, 2_000] {

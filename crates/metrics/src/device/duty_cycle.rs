@@ -1,9 +1,9 @@
 //! Computes the duty cycle of TPU chips by XProf's definitions, for comparison with XProf.
 //!
-//! crossprof's own busy share is in [`utilization`](crate::device::utilization). XProf's *duty cycle* differs in two
-//! ways: ops that only wait for the host are off duty, and the span includes the time of programs before the first op
-//! (waits for other chips). XProf computes the duty cycle from event times. crossprof uses the chips' own times, and
-//! does not read the ops of SparseCores.
+//! crossprof's own busy share is in [`utilization`](crate::device::utilization). XProf's *duty cycle* differs from
+//! crossprof's busy share in two ways. Ops that only wait for the host are off duty. The span begins with the first
+//! program, even if that program waits for other chips before its first op. XProf computes the duty cycle from event
+//! times. crossprof uses the chips' own times, and does not read the ops of SparseCores.
 
 use crate::device::devices::{Device, Devices, interval};
 use crate::op::categories::Categorizer;
@@ -25,18 +25,19 @@ const OFF_DUTY: [&str; 8] = [
 /// Sums over chips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DutyCycle {
-    /// Union of the ops that are not off duty.
+    /// Time during which at least one op is on duty.
     pub busy: Ps,
-    /// The window. If the window is the device's active span, the programs extend it.
+    /// The window. If the window is the device's active span, it also includes the programs before the first op and
+    /// after the last op.
     pub span: Ps,
-    /// Union of all ops.
+    /// Time during which at least one op runs.
     pub op_time: Ps,
     /// The window.
     pub op_span: Ps,
 }
 
 impl DutyCycle {
-    /// Computes the duty cycle of all chips in use. Returns `None` if they are not TPUs.
+    /// Computes the duty cycle of all chips in use. Returns `None` if the chips are not TPUs.
     pub fn new(trace: &Trace, devices: &Devices) -> Option<DutyCycle> {
         if devices.platform != Some(Platform::Tpu) {
             return None;
@@ -111,7 +112,8 @@ mod tests {
         assert_eq!(duty.idle_percent(), Some(12.5));
     }
 
-    /// An op outside the window, as in a file with damaged times, is not part of the window's time.
+    /// The duty cycle does not include the time of an op outside the window, which a file with damaged times may
+    /// contain.
     #[test]
     fn a_chip_is_on_duty_in_its_window_only() {
         let mut b = TraceBuilder::new();

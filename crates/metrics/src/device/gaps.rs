@@ -17,13 +17,12 @@ const LONGEST: usize = 20;
 
 const US: i64 = 1_000_000;
 
-/// Counts and sums of gap lengths.
 #[derive(Clone, Copy, Debug, Default)]
 struct GapSums {
     count: u64,
     total: Ps,
     longest: Ps,
-    /// Number of gaps under 10, 100 and 1000 us, and of longer ones.
+    /// Numbers of gaps of less than 10 us, 10 to 100 us, 100 to 1000 us, and 1000 us or more.
     buckets: [u64; 4],
     /// Length of the window that contains the gaps.
     window: Ps,
@@ -76,7 +75,6 @@ pub(crate) fn percent(part: Ps, whole: Ps) -> f64 {
     if whole > Ps::ZERO { 100.0 * part.as_ps() as f64 / whole.as_ps() as f64 } else { 0.0 }
 }
 
-/// Returns the gaps of one device.
 pub(crate) fn device_gaps(device: &Device) -> Gaps {
     GapSums::of(device).report()
 }
@@ -152,8 +150,8 @@ fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     kept
 }
 
-/// Returns the name of the op that ended at `time`. If several ops ended then, returns the op that started last, which is the
-/// innermost.
+/// Returns the name of the op that ended at `time`. If several ops ended at that time, returns the op that started
+/// last, which is the innermost.
 fn ended_at(trace: &Trace, device: &Device, time: Ps) -> String {
     let before = device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
     let ops = device.ops.iter().take(before).rev().filter_map(|&id| trace.events.get(id));
@@ -161,8 +159,8 @@ fn ended_at(trace: &Trace, device: &Device, time: Ps) -> String {
     op.map(|op| trace.text(op.name).to_owned()).unwrap_or_default()
 }
 
-/// Returns the name of the op that started at `time`. If several ops started then, returns the longest, which is the
-/// outermost.
+/// Returns the name of the op that started at `time`. If several ops started at that time, returns the longest, which
+/// is the outermost.
 fn started_at(trace: &Trace, device: &Device, time: Ps) -> String {
     let first = device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
     let op = device.ops.get(first).and_then(|&id| trace.events.get(id)).filter(|op| op.start == time);

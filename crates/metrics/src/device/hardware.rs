@@ -1,4 +1,5 @@
-//! Reads the hardware counters of devices: readings of a chip's counters, and counters over time (power, clocks, use of units).
+//! Reads the hardware counters of devices: single readings of a chip's counters, and counters over time (power, clock
+//! rates, utilisation of units).
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ pub struct Reading {
     pub value: i64,
 }
 
-/// Returns all readings on devices, in file order. Their events have the names of the counters.
+/// Returns the readings of all devices, in file order. The name of a reading's event is the name of the counter.
 pub fn readings(trace: &Trace) -> impl Iterator<Item = Reading> + '_ {
     trace.events.column(EventColumn::CounterValue).iter().filter_map(|(event, value)| {
         let line = trace.events.get(event)?.line;
@@ -54,7 +55,7 @@ fn numbered(trace: &Trace, plane: &Plane, name: &str) -> Option<u64> {
     }
 }
 
-/// Returns the section of the report. `None` if the capture has no hardware counters.
+/// Returns the hardware section of the report, or `None` if the capture contains no hardware counters.
 pub(crate) fn section(trace: &Trace, devices: &Devices) -> Option<Hardware> {
     let (units, meters) = (units(trace, devices), meters(trace, devices));
     (!units.is_empty() || !meters.is_empty()).then(|| Hardware { units, meters, kernels: kernels(trace, devices) })
@@ -102,7 +103,7 @@ struct Segment {
     value: f64,
 }
 
-/// Splits a counter track into intervals of constant value, in the host's clock.
+/// Splits a counter track into intervals of constant value, on the host's clock.
 fn segments(track: &CounterTrack, meter: Meter) -> Vec<Segment> {
     let samples = || track.times.iter().copied().zip(track.values.iter().copied());
     let next = track.times.iter().copied().skip(1);
@@ -124,12 +125,12 @@ fn segments(track: &CounterTrack, meter: Meter) -> Vec<Segment> {
     }
 }
 
-/// Returns the factor from the unit of the samples to the unit of the report.
+/// Returns the factor that converts the unit of the samples to the unit in the report.
 fn scale(meter: Meter) -> f64 {
     if matches!(meter.unit, "hertz" | "cycles") { 1e-6 } else { 1.0 }
 }
 
-/// Returns the unit of the report.
+/// Returns the unit that the report uses for this quantity.
 fn unit(meter: Meter) -> &'static str {
     match (meter.unit, meter.form) {
         ("hertz" | "cycles", _) => "megahertz",
@@ -223,7 +224,7 @@ fn kernels(trace: &Trace, devices: &Devices) -> Vec<KernelUnitStats> {
     stats
 }
 
-/// Relates the active cycles of a device to its clock rate, if the clock rate was also sampled.
+/// Expresses the active cycles of a device as a share of its clock rate, if the clock rate was also sampled.
 fn relate_to_clock(stats: &mut [MeterStats]) {
     let Some(clock) = stats.iter().find(|it| it.quantity == "clock").map(|it| it.mean).filter(|it| *it > 0.0) else {
         return;
@@ -233,13 +234,13 @@ fn relate_to_clock(stats: &mut [MeterStats]) {
     }
 }
 
-/// Returns the counters of a device whose meaning is known.
+/// Returns the counters of a device that have a known meaning.
 fn tracks<'a>(trace: &'a Trace, device: &'a Device) -> impl Iterator<Item = (Meter, &'a CounterTrack)> {
     let own = trace.counters.iter().filter(|track| track.plane.index() == device.plane);
     own.filter_map(|track| Some((meters::find(trace.text(track.name))?, track)))
 }
 
-/// Returns the limit of a quantity in the unit of the report.
+/// Returns the device's limit for a quantity, in the unit that the report uses.
 fn limit(trace: &Trace, device: &Device, meter: Meter) -> Option<f64> {
     let plane = trace.planes.get(device.plane)?;
     let stat = |name| match trace.plane_stat(plane, name)? {

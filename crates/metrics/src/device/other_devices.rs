@@ -1,8 +1,8 @@
-//! Measures only the busy time and the events of devices of unsupported kinds.
+//! Measures devices of unsupported kinds. Only their busy time and their events are known.
 //!
-//! A plane that is not a TPU, a GPU or a host is treated as such a device if its name or label identifies a device
-//! (`/device:CUSTOM:0`, `Ascend Hardware`, a process with the label `NPU 0`). If a Chrome trace has no device op of a
-//! supported kind, its other processes are listed too, because such a file contains nothing else.
+//! A plane that is not a TPU, a GPU or a host is treated as an unsupported device if its name or label identifies a
+//! device (`/device:CUSTOM:0`, `Ascend Hardware`, a process with the label `NPU 0`). If a Chrome trace has no device op
+//! of a supported kind, its other processes are listed too, because a file without device ops contains nothing else.
 
 use crate::device::devices::Devices;
 use crate::host::host_activity::{by_name, cover};
@@ -12,10 +12,10 @@ use facts::accelerators;
 use report::{OtherDevice, OtherDeviceEvent};
 use trace::{EventKind, LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
 
-/// Number of names that are listed for each device.
+/// Number of event names that are listed for each device.
 const MOST_EVENTS: usize = 10;
 
-/// Builds the section, in the order of the file. Takes time linear in the number of events on such planes.
+/// Builds the section, with the devices in file order. Takes time linear in the number of events of these devices.
 pub(crate) fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
     let with_processes = devices.platform.is_none() && trace.format == Some(SourceFormat::ChromeJson);
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice
     found
 }
 
-/// Returns the kinds of events on lines that belong to no known device, with their tallies, by plane.
+/// Returns, for each plane, the kinds of events on lines that belong to no known device, each with its tally.
 fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostOpTally)>> {
     let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None);
     let mut kinds = vec![Vec::new(); trace.planes.len()];
@@ -78,8 +78,8 @@ fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostO
     kinds
 }
 
-/// Returns true for the span of the recording itself, which Kineto's profiler adds as a process (`Spans`). No program
-/// ran there.
+/// Returns true for the span of the recording itself, which Kineto's profiler adds as a process (`Spans`). This process
+/// runs no program.
 fn is_of_recorder(trace: &Trace, kind: &EventKind) -> bool {
     trace.args.set(kind.args.index()).is_some_and(|args| trace.text(args.cat) == "Trace")
 }
@@ -95,7 +95,7 @@ fn is_accelerator(trace: &Trace, plane: &Plane) -> bool {
     [trace.text(plane.name), label(trace, plane)].into_iter().any(accelerators::is)
 }
 
-/// Returns the name of the plane, with its label if that differs.
+/// Returns the name of the plane, followed by its label if the label differs.
 fn name(trace: &Trace, plane: &Plane) -> String {
     match (trace.text(plane.name), label(trace, plane)) {
         (name, label) if label.is_empty() || name == label => name.to_owned(),

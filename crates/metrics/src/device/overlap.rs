@@ -32,7 +32,6 @@ pub(crate) struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Finds the times of one device.
     pub(crate) fn new(time: &'a DeviceTime) -> InFlight<'a> {
         let hidden = |set: &IntervalSet| match time.compute() {
             Some(compute) if !set.is_empty() => set.intersection(compute),
@@ -41,7 +40,7 @@ impl<'a> InFlight<'a> {
         InFlight { hidden_communication: hidden(&time.communication), hidden_transfer: hidden(&time.transfer), time }
     }
 
-    /// Measures the part inside `window`.
+    /// Measures the communication and the copies inside `window`.
     pub(crate) fn within(&self, window: Interval) -> Overlap {
         Overlap {
             communication: self.time.communication.length_within(window),

@@ -1,8 +1,8 @@
-//! Compares the devices with each other and with themselves: the lengths of their steps, their work per step, and the
-//! probable reason why a device arrives late at collectives.
+//! Compares the devices with each other, and each device's steps with each other: their lengths and their work. The
+//! comparison also shows the probable reason why a device arrives late at collectives.
 //!
-//! Work is the time of a step during which a device is neither idle nor in exposed communication, because both include waiting
-//! for other devices.
+//! Work is the time of a step during which a device is neither idle nor in exposed communication, because idle time and
+//! exposed communication both include waiting for other devices.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,17 +18,18 @@ use trace::{StrId, Trace, in_blocks};
 /// Reason why a device arrives later than the other devices of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LateCause {
-    /// The device computes for longer: it runs other ops, runs ops more often, or has individual ops that take longer.
+    /// The device spends longer on computation: it runs other ops, runs ops more often, or has individual ops that take
+    /// longer.
     Compute,
-    /// The device runs the same ops equally often, and nearly all of them take longer in the same ratio.
+    /// The device runs the same ops equally often, and nearly all of them take longer by the same factor.
     Throttling,
-    /// The device waits for input for longer.
+    /// The device spends longer waiting for input.
     Input,
-    /// The device copies to or from the host or other devices for longer.
+    /// The device spends longer on copies to or from the host or other devices.
     Transfer,
-    /// The device waits for the host for longer: for compilation or launches.
+    /// The device spends longer waiting for the host to compile or to launch.
     Host,
-    /// None of these explains half of the extra time.
+    /// None of the other causes explains half of the extra time.
     Unknown,
 }
 
@@ -55,12 +56,12 @@ pub struct StepSpread {
     pub slowest: Ps,
     /// Index of the step with the greatest length.
     pub slowest_step: u32,
-    /// Device that ran this step: index into [`Devices::used`].
+    /// Device that ran the slowest step: index into [`Devices::used`].
     pub slowest_device: u32,
 }
 
 impl StepSpread {
-    /// Measures the counted rows of `rows` that are steps. Returns `None` if there are none.
+    /// Measures the counted steps among `rows`. Returns `None` if no row is a counted step.
     pub fn new<'r>(rows: impl Iterator<Item = &'r StepRow>) -> Option<StepSpread> {
         let (mut lengths, mut slowest): (Vec<f64>, Option<(Ps, u32, u32)>) = Default::default();
         for row in rows.filter(|row| row.counted) {
@@ -78,15 +79,16 @@ impl StepSpread {
 /// Comparison of a device with the devices that it exchanges data with, and comparison of its steps with each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceScore {
-    /// Lengths of its counted steps. `None` without steps.
+    /// Lengths of the device's counted steps. `None` without steps.
     pub steps: Option<StepSpread>,
-    /// Median work of its counted steps, in microseconds. Without steps, the work of its window.
+    /// Median work of the device's counted steps, in microseconds. Without steps, the work in the device's window.
     pub work_us: Option<f64>,
     /// Least work of any device in the group, as a share of this device's work, in percent.
     pub relative_percent: Option<f64>,
-    /// Least work of its counted steps as a share of the median, in percent. `None` for fewer than two steps.
+    /// Least work in any counted step of the device, as a share of the median work of its steps, in percent. `None` for
+    /// fewer than two steps.
     pub individual_percent: Option<f64>,
-    /// Probable reason why the device arrives late. `None` if it does not.
+    /// Probable reason why the device arrives late. `None` if the device does not arrive late.
     pub cause: Option<LateCause>,
 }
 
@@ -154,7 +156,8 @@ fn groups(collectives: &Collectives) -> Vec<Vec<u32>> {
     groups
 }
 
-/// Compares the parts of a late device with the medians of the other devices of its group.
+/// Compares the time that a late device spends in each part of a step with the medians of the other devices of its
+/// group.
 fn cause(
     trace: &Trace,
     devices: &Devices,
@@ -201,16 +204,17 @@ fn cause(
     }
 }
 
-/// Minimum share of the work in ops that both devices ran equally often. We chose this limit because helper programs
-/// that only one device runs take little time.
+/// Ops that both devices ran equally often must make up at least this share of the work. We chose this limit because
+/// helper programs that only one device runs take little time.
 const LEAST_COMMON: f64 = 0.95;
-/// Maximum share of the work in one op. We chose this limit because one slow op does not show that the device is slow.
+/// A single op may make up at most this share of the work. We chose this limit because one slow op does not show that
+/// the device is slow.
 const MOST_OF_ONE: f64 = 0.9;
 /// Minimum slowdown that is attributed to the device's clock. We chose this limit because smaller slowdowns are noise.
 const LEAST_SLOWDOWN: f64 = 1.01;
 
-/// Returns true if both devices run the same ops equally often, and the ops of `late` take longer in nearly the same
-/// ratio. This means that the mean deviation from the ratio of the sums, weighted by time, is at most half of the
+/// Returns true if both devices run the same ops equally often, and the ops of `late` take longer by nearly the same
+/// factor. The mean deviation of the ops' factors from the factor of the sums, weighted by time, is at most half of the
 /// slowdown.
 fn all_slower(trace: &Trace, collectives: &Collectives, late: &Device, best: &Device) -> bool {
     let communication: FxHashSet<StrId> = collectives.ops.iter().map(|op| op.name).collect();
@@ -263,8 +267,8 @@ mod tests {
     use hlo::Modules;
     use trace::{IntervalSet, TraceBuilder};
 
-    /// Returns the cause for the last of four chips that run three ops and then an all-reduce. `times` returns the durations of
-    /// the three ops on a chip.
+    /// Returns the reason why the last of four chips is late. The chips run three ops and then an all-reduce. `times`
+    /// returns the durations of the three ops on a chip.
     fn cause_of_last(times: impl Fn(u32) -> Vec<i64>) -> Option<LateCause> {
         let mut b = TraceBuilder::new();
         for chip in 0..4u32 {

@@ -9,15 +9,15 @@ use crate::device::per_line::PerLine;
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace, in_blocks};
 
-/// An op that has started and not yet ended. `op` is its index in the list of ops, or its kind.
+/// An op that has started and not yet ended. `op` is the op's index among the ops of its device, or its kind.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     op: usize,
     end: Ps,
 }
 
-/// Assigns each instant of a line to an event's self time. Callers pass the events of the line in order. Keeps the open
-/// events, innermost last, and the time up to which all time is assigned.
+/// Assigns each instant of a line to an event's self time. Callers pass the events of the line in the order in which
+/// they start. The struct stores the open events, innermost last, and the last instant that is already assigned.
 #[derive(Clone, Debug, Default)]
 pub struct SelfTime {
     open: Vec<Open>,
@@ -32,8 +32,8 @@ pub(crate) fn for_each_self_interval(trace: &Trace, device: &Device, give: impl 
     }
 }
 
-/// Assigns self times by the tree of ops. An op's self time excludes the ops that it runs itself, on any thread. Other
-/// ops may run in parallel.
+/// Assigns self times from the tree of ops. An op's self time excludes the time of the ops that it runs, on any thread.
+/// Other ops may run in parallel.
 ///
 /// ```text
 /// while.1   [-------------------------)
@@ -88,10 +88,11 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
 /// assigned   w w w f f f c c c w w w w
 /// ```
 ///
-/// Each line keeps a stack of open ops. When an op starts, the ops that have ended are closed from the top. Each of them gets
-/// the unassigned time up to its end. Then the top gets the time up to the new start. If an op ended while a longer op was
-/// above it on the stack, its time is already assigned. So every instant that an op of a line covers is assigned exactly once:
-/// the lengths add up to the union of the line's ops. Takes time linear in the number of ops.
+/// Each line keeps a stack of open ops. When an op starts, the ops that have ended are closed, from the top of the
+/// stack down. Each of these ops gets the unassigned time up to its end. Then the op on top of the stack gets the time
+/// up to the new start. If an op ended while a longer op was above it on the stack, the time of the ended op is already
+/// assigned. Every instant that an op of a line covers is therefore assigned exactly once, and the lengths add up to
+/// the union of the line's ops. Takes time linear in the number of ops.
 pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
     let mut lines: PerLine<SelfTime> = PerLine::default();
     let mut next = 0;
@@ -126,12 +127,12 @@ impl SelfTime {
         self.open.push(Open { op, end: interval.end });
     }
 
-    /// Closes all events. Call it after the last event.
+    /// Closes all events. Callers must call `finish` after the last event.
     pub fn finish(&mut self, give: &mut impl FnMut(usize, Interval)) {
         self.close_until(Ps::MAX, give);
     }
 
-    /// Closes the ops on top that have ended by `now`.
+    /// Closes the ops on top of the stack that have ended by `now`.
     fn close_until(&mut self, now: Ps, give: &mut impl FnMut(usize, Interval)) {
         while let Some(end) = self.open.last().map(|top| top.end).filter(|&end| end <= now) {
             self.give_top(end, give);
@@ -148,7 +149,7 @@ impl SelfTime {
     }
 }
 
-/// Returns the self time of each op of a device, in order; see [`for_each_self_interval`].
+/// Returns the self time of each op of a device, in the order of [`Device::ops`]; see [`for_each_self_interval`].
 pub fn self_times(trace: &Trace, device: &Device) -> Vec<Ps> {
     let mut times = vec![Ps::ZERO; device.ops.len()];
     for_each_self_interval(trace, device, |op, interval| {

@@ -1,4 +1,4 @@
-//! Measures the busy time of the devices, and its balance between them.
+//! Measures the busy time of the devices, and how evenly it is distributed among them.
 
 use crate::analysis::Analysis;
 use crate::common::statistics::{mean, range, stddev};
@@ -15,8 +15,8 @@ use run::Run;
 use rustc_hash::FxHashMap;
 use trace::{Interval, Platform, StatValue, Trace, in_blocks};
 
-/// Builds `compute_utilization` for the window of `devices`: per step per device if the window consists of steps, and
-/// per device if not. Returns `None` if no device was used.
+/// Builds `compute_utilization` for the window of `devices`. The numbers are per step and device if the window consists
+/// of steps, and per device otherwise. Returns `None` if no device was used.
 pub(crate) fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
     if devices.used.is_empty() {
         return None;
@@ -81,7 +81,7 @@ fn arrivals(of: &DeviceSums, score: &DeviceScore) -> Option<DeviceArrivals> {
     })
 }
 
-/// Returns the slice and the coordinates of each chip that the capture kit recorded, by the chip's id.
+/// Returns the slice and the coordinates of each chip that the capture kit recorded. The key is the chip's id.
 fn noted_places(run: &Run) -> FxHashMap<u32, (u64, String)> {
     let noted = run.capture_notes.get(NOTED_PLACES).map_or("", String::as_str);
     let place = |text: &str| {
@@ -93,8 +93,8 @@ fn noted_places(run: &Run) -> FxHashMap<u32, (u64, String)> {
     noted.split(';').filter_map(place).collect()
 }
 
-/// Returns the place of a TPU chip. The profile records the numbers of chip and core. The capture kit's notes contain the
-/// slice and the coordinates. JAX numbers devices in the same way as the groups of collectives.
+/// Returns the place of a TPU chip. The profile records the numbers of chip and core. The capture kit's notes contain
+/// the slice and the coordinates. JAX and the groups of collectives use the same device numbers.
 fn place(trace: &Trace, device: &Device, noted: &FxHashMap<u32, (u64, String)>) -> Option<DevicePlace> {
     let plane = trace.planes.get(device.plane)?;
     let number = |name: &str| match trace.plane_stat(plane, name)? {
@@ -113,7 +113,7 @@ fn place(trace: &Trace, device: &Device, noted: &FxHashMap<u32, (u64, String)>) 
     (place != DevicePlace::default()).then_some(place)
 }
 
-/// Builds the numbers that follow from the ops alone.
+/// Builds the part of the section that needs only the ops.
 fn devices_compared(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
     // A device that ran no counted step was not measured. It was not necessarily idle.
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(multi.busy_imbalance_percent, Some(100.0 * (1.0 - 25.0 / 30.0)));
     }
 
-    /// The mean of three times 0.1 us is rounded to more than 0.1 us.
+    /// In floating point, the mean of 0.1, 0.1 and 0.1 us is more than 0.1 us.
     #[test]
     fn devices_that_are_equally_busy_are_balanced() {
         let mut b = TraceBuilder::new();

@@ -13,32 +13,32 @@ use rustc_hash::FxHashMap;
 use base::Ps;
 use trace::{Interval, IntervalSet, LineEvents, StrId, Trace};
 
-/// Share of the time that a call must take to be on the path. We chose this limit because such a call takes more than
-/// its siblings together.
+/// Share of the time that a call must take to be on the path. We chose this limit because only one of several sibling
+/// calls can exceed it.
 const LEAST_SHARE: f64 = 0.5;
 
 /// Maximum number of calls on a path, which limits deep recursion.
 const MOST_CALLS: usize = 256;
 
-/// A call on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathCall {
     /// Name of the event.
     pub name: StrId,
-    /// Part of the given time that the call takes, with the calls inside it.
+    /// Part of the given time that the call takes, including the calls inside it.
     pub time: Ps,
     /// Number of calls in that time.
     pub count: u64,
 }
 
-/// Calls with the same name inside the same calls.
+/// Calls with the same name and the same enclosing calls.
 #[derive(Clone, Copy)]
 struct Node {
     parent: usize,
     call: PathCall,
 }
 
-/// Returns the path of a thread's calls `within` a time of its host. Takes time linear in the events of the thread.
+/// Returns the path of a thread's calls `within` a set of times on the host's clock. Takes time linear in the number of
+/// events of the thread.
 pub(crate) fn path(trace: &Trace, events: &LineEvents, within: &IntervalSet) -> Vec<PathCall> {
     let kinds = trace.events.kinds();
     let mut nodes: Vec<Node> = Vec::new();
@@ -104,7 +104,7 @@ mod tests {
         calls.iter().map(|call| (trace.text(call.name).to_owned(), call.time.as_us())).collect()
     }
 
-    /// Follows the picture above: in 100 us, two calls of `write` take 27 us each.
+    /// Follows the picture in the module's documentation. In 100 us, two calls of `write` take 27 us each.
     #[test]
     fn a_path_follows_the_calls_with_half_of_the_time() {
         let expected = [("$train.py:9 on_step_end", 100.0), ("$npyio.py:5 savez_compressed", 80.0)];

@@ -16,8 +16,8 @@ use crate::host::host_work::{HostWork, for_each_named_on, host_spans};
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineId, Trace};
 
-/// Longest time between two calls in a streak. We chose this limit because it is longer than a dispatch and shorter
-/// than a step.
+/// Longest pause between two calls of the same streak. We chose this limit because it is longer than a dispatch and
+/// shorter than a step.
 const LONGEST_PAUSE: Ps = Ps::new(1_000_000_000);
 /// Minimum number of calls in a streak. We chose this limit because even a normal step calls several functions in
 /// sequence.
@@ -30,7 +30,7 @@ pub struct CompiledCalls {
     pub calls: u64,
     /// Functions with their numbers of calls, the most frequent first.
     pub functions: Vec<(String, u64)>,
-    /// Number of hosts with such calls.
+    /// Number of hosts on which compiled functions are called.
     pub hosts: u64,
     /// Idle time of the devices in streaks of calls, excluding calls that compile, summed over the devices.
     pub idle: Ps,
@@ -100,7 +100,7 @@ pub struct HostArguments {
     pub copies: u64,
     /// Number of hosts that copy.
     pub hosts: u64,
-    /// Function whose calls spend the most time on copies. Empty if there is none.
+    /// Function whose calls spend the most time on copies. Empty if no function copies.
     pub function: String,
     /// Idle time of the devices while arrays are copied to them, summed over the devices.
     pub idle: Ps,
@@ -109,7 +109,7 @@ pub struct HostArguments {
 }
 
 /// Measures the copies of host arrays inside calls to compiled functions (`DevicePut` inside `PjitFunction(f)`), and
-/// the idle time of the devices during these copies. Runtime threads may finish such a copy after the call.
+/// the idle time of the devices during these copies. Runtime threads may finish a copy after the call.
 ///
 /// ```text
 /// python    [PjitFunction(f)       )  [float(loss)                   )
@@ -166,7 +166,7 @@ fn is_copy_of_runtime(name: &str) -> bool {
     name.starts_with("H2D Dispatch") || name.contains("TransferToDevice") || name.contains("CopyToDevice")
 }
 
-/// Returns the union of the windows of each host's devices, in the time of the host.
+/// Returns the union of the windows of each host's devices, on the host's clock.
 fn windows(devices: &Devices) -> FxHashMap<u16, IntervalSet> {
     let mut windows: FxHashMap<u16, IntervalSet> = FxHashMap::default();
     for device in &devices.used {
@@ -211,7 +211,8 @@ mod tests {
         assert_eq!(found.window.as_us(), 16_000.0);
     }
 
-    /// The streak is the same as above. One of its calls traces, lowers and compiles its function.
+    /// The streak of calls is the same as in the previous test. One of its calls traces, lowers and compiles its
+    /// function.
     #[test]
     fn the_idle_time_of_calls_that_compile_is_compilation() {
         let mut b = TraceBuilder::new();

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Reads the idle times of devices, the steps, and the hosts' compilation, checkpoints and waits for input. All times
-//! are by the device's clock.
+//! are on the device's clock.
 
 use crate::common::statistics::median;
 use crate::device::devices::{Device, Devices};
@@ -24,10 +24,10 @@ const FENCE: f64 = 3.0;
 /// Minimum excess of a slow step over the median step, as a share of the median (the same as in comparisons of runs).
 const LEAST_STALL: f64 = 0.05;
 
-/// Names of the losses, by precedence.
+/// Names of the losses, in the order of their precedence.
 const LOSSES: [&str; 3] = ["compilation", "checkpoint", "input"];
 
-/// Measures the capture. `devices` covers all of it. Returns `None` if no device was used.
+/// Measures the capture. `devices` covers the whole capture. Returns `None` if no device was used.
 pub(crate) fn section(
     trace: &Trace,
     devices: &Devices,
@@ -85,7 +85,7 @@ pub(crate) fn section(
     })
 }
 
-/// Splits the time of one device. The parts add up to the capture.
+/// Splits the time of one device. The parts add up to the length of the capture.
 fn of_device(
     device: &Device,
     capture: Interval,
@@ -128,7 +128,7 @@ fn of_device(
     parts
 }
 
-/// Returns the excess of slow steps over the median step.
+/// Returns the time by which the slow steps exceed the median step, summed over the slow steps.
 fn stall_us(mut lengths: Vec<f64>) -> f64 {
     let Some(typical) = median(&lengths) else { return 0.0 };
     sort::sort_by(&mut lengths, f64::total_cmp);

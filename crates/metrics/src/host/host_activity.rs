@@ -23,11 +23,8 @@ use facts::{ProgramActivity, program_activity};
 use report::{HostActivity, HostProgram, HostSpan, HostThread};
 use trace::{EventKind, IntervalSet, LineKind, Plane, StrId, Trace, Union};
 
-/// Number of threads that are listed.
 const MOST_THREADS: usize = 50;
-/// Number of names that are listed.
 const MOST_SPANS: usize = 20;
-/// Number of programs that are listed.
 const MOST_PROGRAMS: usize = 100;
 
 /// Builds the section. Returns `None` if there is no host event, or if a device op ran, because the report then covers
@@ -103,7 +100,7 @@ fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64
     (count, rows.into_iter().take(MOST_THREADS).map(|(_, thread)| thread).collect())
 }
 
-/// Returns the host of a plane if the run has several hosts.
+/// Returns the name of a plane's host, or `None` if the run has only one host.
 fn host_of(trace: &Trace, plane: Option<&Plane>) -> Option<String> {
     let host = trace.hosts.get(usize::from(plane?.host)).filter(|_| trace.hosts.len() > 1);
     host.cloned()
@@ -132,7 +129,7 @@ fn program_of(trace: &Trace, kind: &EventKind) -> Option<(String, ProgramActivit
     Some((program.unwrap_or(name).to_owned(), activity))
 }
 
-/// Returns true if this can be the name of a program.
+/// Returns true if `text` can be the name of a program.
 fn is_module(text: &str) -> bool {
     !text.is_empty() && !text.contains(['/', ':', ' '])
 }
@@ -144,7 +141,6 @@ struct ProgramSums {
     longest: Ps,
 }
 
-/// Returns the programs, by descending time.
 fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     let mut index: FxHashMap<(String, ProgramActivity), usize> = FxHashMap::default();
     let mut found: Vec<((String, ProgramActivity), ProgramSums)> = Vec::new();
@@ -196,7 +192,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     found.into_iter().take(MOST_PROGRAMS).map(row).collect()
 }
 
-/// Returns the times that the events of some lines cover.
+/// Returns the times that the events of the lines with these indices cover.
 pub(crate) fn cover(trace: &Trace, devices: &Devices, lines: &[usize]) -> IntervalSet {
     let mut union = Union::default();
     for events in lines.iter().filter_map(|&line| devices.by_line.events.get(line)) {
@@ -205,7 +201,6 @@ pub(crate) fn cover(trace: &Trace, devices: &Devices, lines: &[usize]) -> Interv
     union.finish()
 }
 
-/// Adds up tallies by name.
 pub(crate) fn by_name<'t>(kinds: impl Iterator<Item = (&'t EventKind, &'t HostOpTally)>) -> Vec<(StrId, HostOpTally)> {
     let mut sums: BTreeMap<StrId, HostOpTally> = BTreeMap::new();
     for (kind, tally) in kinds {

@@ -6,9 +6,9 @@
 //!               [backend_compile )                     total 10
 //! ```
 //!
-//! Reads all events of host threads. Ops of a CPU backend are device work. Their time is subtracted from the span that
-//! encloses them, but they have no rows. XProf lists other rows: the ops of TensorFlow's host graph, which JAX programs
-//! lack, and one row `XlaModule` for all calls that launch device work.
+//! Reads all events of host threads. Ops of a CPU backend are device work and have no rows. The time of such an op is
+//! subtracted from the span that encloses it. XProf lists other rows: the ops of TensorFlow's host graph, which JAX
+//! programs lack, and one row `XlaModule` for all calls that launch device work.
 
 use rustc_hash::FxHashMap;
 
@@ -18,7 +18,7 @@ use crate::host::host_threads::{HostRole, roles_of_kinds};
 use base::{Ps, sort};
 use trace::{Interval, LineKind, StrId, Trace};
 
-/// The events with one name and one role of the thread.
+/// The events that have the same name and give their threads the same role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostOp {
     /// Name of the events.
@@ -26,7 +26,7 @@ pub struct HostOp {
     /// Role of the threads during the events. The event's name determines the role, or the thread's name if the event's
     /// name has no role.
     pub role: HostRole,
-    /// Number of threads with such events.
+    /// Number of threads that have these events.
     pub threads: u64,
     /// Count and times of the events.
     pub tally: HostOpTally,
@@ -56,10 +56,10 @@ impl HostOpTally {
     }
 }
 
-/// All host ops, by descending self time.
+/// All host ops, sorted by descending self time.
 #[derive(Clone, Debug, Default)]
 pub struct HostOps {
-    /// The rows, by descending self time.
+    /// The rows, sorted by descending self time.
     pub rows: Vec<HostOp>,
     /// Sum of all self times.
     pub self_time: Ps,
@@ -72,12 +72,11 @@ impl HostOps {
         HostOps::of_tallies(trace, devices, &tallies)
     }
 
-    /// Builds the host ops from the tallies of all kinds.
     pub(crate) fn of_tallies(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
         of_names(trace, devices, tallies)
     }
 
-    /// Returns a time's share of all self times in percent, or `None` if they are zero.
+    /// Returns a time's share of the sum of all self times in percent, or `None` if the sum is zero.
     pub fn percent(&self, time: Ps) -> Option<f64> {
         (self.self_time > Ps::ZERO).then(|| 100.0 * time.as_ps() as f64 / self.self_time.as_ps() as f64)
     }
@@ -131,7 +130,8 @@ pub(crate) fn tallies_of_kinds(
     tallies
 }
 
-/// Sums the tallies of the event kinds that have the same name and role. Such kinds differ in thread or arguments.
+/// Sums the tallies of the event kinds that have the same name and role. Event kinds with the same name and role differ
+/// in thread or arguments.
 fn of_names(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
     let mut found = HostOps::default();
     let mut index: FxHashMap<(StrId, HostRole), usize> = FxHashMap::default();
@@ -175,7 +175,7 @@ mod tests {
         ops.rows.iter().map(row).collect()
     }
 
-    /// The timeline above, and a second thread that runs the same function recursively.
+    /// The timeline of the previous test, and a second thread that runs the same function recursively.
     #[test]
     fn nested_spans_take_their_time_out_of_their_parent() {
         let mut b = TraceBuilder::new();

@@ -1,9 +1,9 @@
 //! Finds the activity of the host threads over time.
 //!
-//! Reads all events of host threads except the ops of a CPU backend, which are device work. The role of a thread during an
-//! event follows from the event's name (`facts/host_spans.csv`). If the name has no role there, the role follows from the
-//! thread's own name (`facts/host_threads.csv`). If events nest on one thread, the more informative role takes precedence. A
-//! program's first call, which compiles inside a launch, is therefore treated as compilation:
+//! Reads all events of host threads except the ops of a CPU backend, which are device work. The role of a thread during
+//! an event follows from the event's name (`facts/host_spans.csv`). If the event's name is not in this table, the role
+//! follows from the thread's own name (`facts/host_threads.csv`). If events nest on one thread, the more informative
+//! role takes precedence. A program's first call, which compiles inside a launch, is therefore treated as compilation:
 //!
 //! ```text
 //! python   [$main                                      )    frames of Python
@@ -82,7 +82,6 @@ impl HostRole {
         }
     }
 
-    /// Returns the role of a thread by its name.
     pub(crate) fn of_thread(name: &str) -> HostRole {
         let label = host_threads::role(name);
         HostRole::ALL.into_iter().find(|role| Some(role.label()) == label).unwrap_or(HostRole::Other)
@@ -116,7 +115,7 @@ const WINS: [HostRole; HostRole::COUNT] = [
 /// Times of each activity on one host.
 #[derive(Clone, Debug, Default)]
 pub struct HostTime {
-    /// Times when a thread has the role, by index in [`HostRole::ALL`].
+    /// Times when a thread has each role, in the order of [`HostRole::ALL`].
     pub roles: [IntervalSet; HostRole::COUNT],
     /// Times when a thread does anything but wait.
     pub busy: IntervalSet,
@@ -124,7 +123,7 @@ pub struct HostTime {
     /// no thread that runs Python launches work, all threads that run Python are included. Excludes the pipeline's own
     /// workers.
     pub held_by_input: IntervalSet,
-    /// Times when a thread has any event.
+    /// Times during which at least one thread has an event.
     any: IntervalSet,
 }
 
@@ -135,7 +134,8 @@ impl HostTime {
     }
 }
 
-/// Time of each role: unions over the threads of a host, summed over hosts. Roles overlap, so they do not add up.
+/// Time of each role: unions over the threads of a host, summed over hosts. Roles overlap, so their times do not add
+/// up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostThreads {
     /// `(role, time)` of the roles that occur, in the order of [`HostRole::ALL`].
@@ -155,8 +155,8 @@ impl HostThreads {
     }
 }
 
-/// Finds the activities of each host that has events, by index in [`Trace::hosts`]. Takes time linear in the number of
-/// events, because each name is examined once.
+/// Finds the activities of each host that has events. The key is the host's index in [`Trace::hosts`]. Takes time
+/// linear in the number of events, because each name is examined once.
 pub(crate) fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     let works = Works::new(trace, devices);
     let feeding = works.feeding(trace);
@@ -233,11 +233,11 @@ struct Works {
     /// Role that an event of each [kind](trace::Events::kinds) gives to its thread. `None` for events that are not host
     /// work.
     roles: Vec<Option<HostRole>>,
-    /// Work of each line. `None` for lines that are not host threads.
+    /// Roles of each line's thread. `None` for lines that are not host threads.
     lines: Vec<Option<LineWork>>,
 }
 
-/// Work of a thread.
+/// Roles of a thread.
 #[derive(Clone, Copy)]
 struct LineWork {
     /// Role during events whose names have no role.
@@ -286,9 +286,8 @@ impl Works {
     }
 }
 
-/// Times of one thread.
 struct Thread {
-    /// Times by [`HostRole`]. They do not overlap.
+    /// Times of each [`HostRole`]. The roles do not overlap.
     roles: [IntervalSet; HostRole::COUNT],
     any: IntervalSet,
     held_by_input: IntervalSet,
@@ -338,7 +337,6 @@ impl Thread {
     }
 }
 
-/// Unites the times of several threads.
 fn together(mut threads: Vec<Thread>) -> HostTime {
     let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
     for (index, role) in roles.iter_mut().enumerate() {
@@ -354,7 +352,6 @@ fn together(mut threads: Vec<Thread>) -> HostTime {
     }
 }
 
-/// Unites all sets with a single sort.
 fn union(sets: impl Iterator<Item = IntervalSet>) -> IntervalSet {
     let mut sets = sets.filter(|set| !set.is_empty());
     let Some(first) = sets.next() else { return IntervalSet::default() };

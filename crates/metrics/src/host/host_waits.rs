@@ -1,10 +1,11 @@
 //! Measures the host's activity while the devices are idle. Finds the user's range or function that is running on the threads
 //! that feed the devices, and the activity of other threads.
 //!
-//! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the user's
-//! own functions and the calls that wait for devices. If any of these threads launches work, threads that launch none are
-//! ignored: a thread that only watches (for a progress bar) feeds no device. If ranges are nested, the innermost applies. The
-//! annotations that mark the steps are ranges too, so time between steps is distinguished from time inside them.
+//! Reads the idle time of each device in its window. Reads the named ranges, the user's own functions and the calls
+//! that wait for devices on the Python threads of the device's host. If any of these threads launches work, threads
+//! that launch no work are ignored: a thread that only watches (for a progress bar) feeds no device. If ranges are
+//! nested, the innermost range is used. The annotations that mark the steps are ranges too, so time between steps is
+//! distinguished from time inside steps.
 //!
 //! ```text
 //! device   [op  )                                  [op  )
@@ -12,7 +13,7 @@
 //! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
 //! ```
 //!
-//! If no thread is in such a range, or if the range only waits, `behind` searches for the cause in other events.
+//! If no thread is in a range, or if the range only waits, `behind` searches for the cause in other events.
 
 mod behind;
 mod calls;
@@ -45,7 +46,7 @@ pub(crate) struct WaitedIn {
     pub thread: String,
     /// True if the thread itself waits in the range.
     pub waits: bool,
-    /// Time, summed over the devices.
+    /// Time in the range while devices are idle, summed over the devices.
     pub time: Ps,
     /// File and line of the function. See [`HostRanges::add_calls`], which also sets the fields below.
     pub place: Option<String>,
@@ -61,16 +62,16 @@ impl WaitedIn {
     }
 }
 
-/// Activity of the hosts while devices are idle, in device time, summed over the devices.
+/// Activity of the hosts while devices are idle, measured in device time and summed over the devices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct HostWaits {
-    /// Time by the innermost range or function that a Python thread is in, by descending time. Threads run in parallel,
-    /// so the times may add up to more than the idle time.
+    /// Time in each range or function, longest first. A Python thread is only in its innermost range or function.
+    /// Threads run in parallel, so the times may add up to more than the idle time.
     pub ranges: Vec<WaitedIn>,
     /// Time during which no Python thread is in any range.
     pub outside: Ps,
-    /// Activity of threads while no Python thread is in a range or while a Python thread is in a range that waits, by
-    /// descending time.
+    /// Activity of threads while no Python thread is in a range, or while a Python thread is in a range that waits,
+    /// longest first.
     pub behind: Vec<WaitedIn>,
     /// The part of `outside` during which no thread of the host has an event.
     pub silent: Ps,
@@ -90,26 +91,24 @@ impl HostWaits {
     }
 }
 
-/// Times of the innermost ranges on the Python threads of the hosts of devices in use.
+/// Times of the innermost ranges on Python threads, for each host that has a device in use.
 pub(crate) struct HostRanges {
     names: Vec<String>,
     hosts: Vec<HostSets>,
 }
 
-/// The ranges of one host.
 struct HostSets {
     host: u16,
     ranges: Vec<RangeSet>,
-    /// Time in any range.
+    /// Times when a thread is in any range.
     all: IntervalSet,
-    /// Time in any range that does not wait.
+    /// Times when a thread is in a range that does not wait.
     working: IntervalSet,
     behind: Behind,
 }
 
-/// Times when threads are in one range.
+/// Times when threads are in ranges with one name.
 struct RangeSet {
-    /// Index of the range's name.
     name: usize,
     /// First thread that is in the range: its name, and its index in the trace's lines.
     thread: String,
@@ -120,7 +119,8 @@ struct RangeSet {
 }
 
 impl HostRanges {
-    /// Finds the ranges of all hosts of devices in use. Takes time linear in the events of their threads.
+    /// Finds the ranges on all hosts that have a device in use. Takes time linear in the number of events on these
+    /// hosts' threads.
     pub(crate) fn new(trace: &Trace, devices: &Devices) -> HostRanges {
         let mut names =
             Names { index: FxHashMap::default(), names: Vec::new(), of_text: vec![None; trace.strings.len()] };
@@ -163,8 +163,9 @@ impl HostRanges {
     }
 }
 
-/// Compares the events with this display name on threads with this name. Returns the event that takes the most time inside
-/// `within` (times of the hosts), and this time. Takes time linear in the events of the threads with that name.
+/// Compares the events with the display name `name` on threads with the name `thread`. Returns the event that takes the
+/// most time inside `within` (on the hosts' clock), and this time. Takes time linear in the number of events on these
+/// threads.
 pub fn event_in(
     trace: &Trace,
     devices: &Devices,
@@ -185,12 +186,10 @@ pub fn event_in(
     best.map(|(time, id)| (id, time))
 }
 
-/// Returns the length of the intersection of two sets.
 fn overlap(idle: &IntervalSet, set: &IntervalSet) -> Ps {
     set.parts().iter().map(|part| idle.length_within(*part)).sum()
 }
 
-/// Adds a time to the entry with this name.
 fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps) {
     if time <= Ps::ZERO {
         return;
@@ -201,11 +200,11 @@ fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps
     }
 }
 
-/// Distinct names from users.
+/// Distinct names that users chose.
 struct Names<'a> {
     index: FxHashMap<&'a str, usize>,
     names: Vec<String>,
-    /// Index of the name of each text of the trace. `Some(None)` if it is not a user's name.
+    /// For each text of the trace, its index in `names`, or `Some(None)` if the text is not a user's name.
     of_text: Vec<Option<Option<usize>>>,
 }
 
@@ -311,7 +310,7 @@ fn launching(trace: &Trace) -> Vec<bool> {
     launching
 }
 
-/// Returns true if this is the display name of a call that waits for devices.
+/// Returns true if a call with this display name waits for devices.
 fn is_wait(name: &str) -> bool {
     python_waits::is(PythonWait::Device, name)
 }
@@ -388,7 +387,7 @@ mod tests {
         );
     }
 
-    /// The timeline above, in microseconds from 0 to 60. Events of a worker thread are ignored.
+    /// The timeline in the module's documentation, in microseconds from 0 to 60. Events of a worker thread are ignored.
     #[test]
     fn idle_time_belongs_to_the_innermost_range() {
         let mut b = TraceBuilder::new();

@@ -43,8 +43,9 @@ pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans
     HostSpans { outermost: outermost.map(|span| span.start).collect(), union: IntervalSet::union_of(spans) }
 }
 
-/// Returns the names of the modules whose compilation begins in `within`. Passes of XLA's compilers name the module
-/// after their own name (`HLO passes after layout assignment (jit_f)`). Empty if the trace has no such span.
+/// Returns the names of the modules whose compilation begins in `within`. A span of an XLA compiler pass contains the
+/// pass's name, followed by the module's name in parentheses (`HLO passes after layout assignment (jit_f)`). The result
+/// is empty if the trace has no span of a compiler pass.
 pub fn compiled_modules(trace: &Trace, devices: &Devices, within: &IntervalSet) -> BTreeSet<String> {
     let mut modules = BTreeSet::new();
     let is_pass = |name: &str| module_of_pass(name).is_some();
@@ -58,17 +59,17 @@ pub fn compiled_modules(trace: &Trace, devices: &Devices, within: &IntervalSet) 
 /// A function whose calls compile programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompiledFunction {
-    /// Name of its programs' module (`jit_f`).
+    /// Name of the module that the function is compiled to (`jit_f`).
     pub module: String,
     /// Number of compilations.
     pub count: u64,
-    /// Start of the first compilation.
     first: Ps,
 }
 
 /// Counts the compilations of each function. Each part of `within` is a compilation, and belongs to the innermost call
-/// of a compiled function (`PjitFunction(f)`) that contains the start of the compilation. Sorted by count, largest
-/// first, then by time. Empty if the trace has no such call. Parts outside of all calls are ignored.
+/// of a compiled function (`PjitFunction(f)`) that contains the start of the compilation. The functions are sorted by
+/// count, largest first, then by time. The result is empty if the trace has no call of a compiled function. Parts of
+/// `within` outside of all calls are ignored.
 pub fn compiled_functions(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Vec<CompiledFunction> {
     let parts = within.parts();
     let mut calls: Vec<Option<(Ps, &str)>> = vec![None; parts.len()];
@@ -103,8 +104,8 @@ fn module_of_pass(name: &str) -> Option<&str> {
     (host_spans::is(HostWork::Compile, name) && !module.is_empty()).then_some(module)
 }
 
-/// Visits the events of host threads with a wanted name. Takes time linear in the number of events, or no time if the
-/// trace has no such name.
+/// On host threads, visits the events that have a wanted name. Takes time linear in the number of events. Returns
+/// immediately if the trace contains no wanted name.
 pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool, visit: &mut dyn FnMut(&Event)) {
     for_each_named_on(trace, devices, wanted, &mut |_, event| visit(event));
 }

@@ -10,8 +10,8 @@ use crate::host::host_work::{HostWork, host_spans};
 use report::IoOperations;
 use trace::{Interval, Trace};
 
-/// Builds the input section for the `window` of all hosts. Returns `None` if the capture has no such span: a pipeline
-/// may have run without recording one.
+/// Builds the input section for the `window` of all hosts. Returns `None` if the capture has no span of an input
+/// pipeline, because a pipeline may have run without recording spans.
 pub fn io_operations(trace: &Trace, devices: &Devices, window: Interval) -> Option<IoOperations> {
     let spans = host_spans(trace, devices, HostWork::Input);
     let time = spans.union.length_within(window);

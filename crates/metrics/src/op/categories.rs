@@ -27,12 +27,12 @@ pub enum OpClass {
     Transfer,
 }
 
-/// Family of a device op. Each has one colour, which is the same in every view.
+/// Family of a device op. Each family has one colour, which is the same in every view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpFamily {
     /// Matrix products.
     Matmul,
-    /// Convolutions. On a TPU, XLA runs most matrix products as convolutions and reports them as such.
+    /// Convolutions. On a TPU, XLA runs most matrix products as convolutions and reports them as convolutions.
     Convolution,
     /// Fused attention.
     Attention,
@@ -86,7 +86,7 @@ impl OpFamily {
 }
 
 /// Returns the family of a category in a report, which another tool may have written. If no table lists the category,
-/// matches it as the name of an HLO op. The fallback is other arithmetic.
+/// treats it as the name of an HLO op. Returns other arithmetic if that name is also unknown.
 pub fn family_of(category: &str) -> OpFamily {
     let category = category.trim().to_ascii_lowercase();
     let known = hlo_categories::family(&category).or_else(|| {
@@ -136,7 +136,7 @@ pub(crate) struct Categorizer<'a> {
     trace: &'a Trace,
     recognised: Recognised,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
-    /// Categories that the trace records for ops, by the interned text.
+    /// Maps each text that the trace records as an op's category to the id of the category.
     stated: FxHashMap<StrId, CategoryId>,
     by_name: FxHashMap<String, CategoryId>,
     categories: Vec<(String, OpFamily)>,
@@ -196,7 +196,8 @@ impl<'a> Categorizer<'a> {
         self.categories.get(id.index()).map_or("", |(name, _)| name)
     }
 
-    /// Returns all categories found so far, in order of first use: [`CategoryId::index`] is the position.
+    /// Returns all categories found so far, in order of first use. The position of a category is its
+    /// [`CategoryId::index`].
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.categories.iter().map(|(name, _)| name.as_str())
     }
@@ -278,7 +279,7 @@ fn custom_call(name: &str, path: &str) -> Option<&'static str> {
     [Some(name), functions.last()].into_iter().flatten().find_map(of_kernel)
 }
 
-/// Returns true for kernels that XLA generated. XLA names them after the fusion: `loop_add_tanh_fusion`,
+/// Returns true for kernels that XLA generated. XLA names such a kernel after the fusion: `loop_add_tanh_fusion`,
 /// `wrapped_broadcast.kd`.
 fn is_xla_kernel(kernel: &str, name: &Name) -> bool {
     !kernel.contains(['(', '<', ':']) && name.words().any(|word| word == "fusion" || word == "wrapped")

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! If each expert has its own matrix products, their shapes show the expert's number of tokens. A ragged product
-//! computes all experts of a device at once, with the same shapes on all devices. In this case, only the times of the
-//! devices show the imbalance.
+//! computes all experts of a device at once, with the same shapes on all devices. For a ragged product, only the times
+//! of the devices show the imbalance.
 
 use std::collections::BTreeMap;
 
@@ -18,22 +18,22 @@ use crate::device::devices::Devices;
 use crate::device::self_time::self_times;
 use crate::op::categories::OpFamily;
 use crate::op::collectives::Collectives;
-use crate::op::ops::{Op, Ops, shapes};
+use crate::op::ops::{Op, Ops, Text, shapes};
 use base::{Ps, format};
 use report::{Confidence, ExpertLoad, Experts, Phase};
 use trace::{ArgsId, StrId, Trace, in_blocks};
 
 /// Words in a framework path that mark an op as the work of an expert.
 const EXPERT_WORDS: [&str; 2] = ["expert", "experts"];
-/// Parts of the names of matrix products that compute several experts.
+/// Words in the names of matrix products that compute several experts at once.
 const GROUPED: [&str; 7] =
     ["ragged-dot", "ragged_dot", "grouped_gemm", "grouped_matmul", "grouped_mm", "fused_moe", "megablox"];
 /// Names of kernels of grouped products.
 const GROUPED_WORDS: [&str; 2] = ["gmm", "tgmm"];
-/// Minimum FLOPs per element of a matrix product's result. We chose this limit because elementwise ops have fewer.
+/// Minimum FLOPs per element of a matrix product's result. We chose this limit because elementwise ops have fewer
+/// FLOPs.
 const LEAST_FLOPS: f64 = 16.0;
 
-/// Role of an op that works for experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ExpertOp {
     /// Number of the expert, if the path contains it.
@@ -49,7 +49,7 @@ pub(crate) fn section(
     collectives: &Collectives,
     num_steps: Option<u64>,
 ) -> Option<Experts> {
-    let rows: Vec<Option<ExpertOp>> = ops.rows.iter().map(|op| classify(trace, ops, op)).collect();
+    let rows: Vec<Option<ExpertOp>> = classify(trace, ops);
     if rows.iter().all(Option::is_none) {
         return None;
     }
@@ -133,17 +133,16 @@ fn timed(time_us: f64, all: &[f64]) -> ExpertLoad {
     ExpertLoad { time_us, time_to_mean: usual.map_or(0.0, |usual| time_us / usual), ..ExpertLoad::default() }
 }
 
-/// Returns the largest value divided by the mean.
 fn imbalance(values: &[f64]) -> Option<f64> {
     let usual = mean(values).filter(|&usual| usual > 0.0)?;
     Some(values.iter().copied().fold(0.0, f64::max) / usual)
 }
 
-/// Loads are treated as equal if the largest load divided by the mean load is below this. We chose this limit to allow
-/// for rounding and noise.
+/// Loads are treated as equal if the largest load divided by the mean load is below this limit. We chose this limit to
+/// allow for rounding and noise.
 const EQUAL: f64 = 1.01;
 
-/// Returns the confidence of the imbalance, with its evidence.
+/// Returns the confidence in the measured imbalance, and the evidence for it.
 fn judged(
     devices: &Devices,
     collectives: &Collectives,
@@ -164,11 +163,11 @@ fn judged(
         (Some(ratio), Some((most, _))) if ratio >= EQUAL => {
             let is_last = collectives.devices.get(most).is_some_and(|device| device.is_late());
             let last = match is_last {
-                true => " It also arrives last at collectives, where the others wait for it.",
+                true => " It also arrives last at collectives, where the other devices wait for it.",
                 false => "",
             };
             let evidence = format!(
-                "The ops of experts take {} longer on {} than on the mean device.{last}",
+                "The ops of experts take {} longer on {} than on the average device.{last}",
                 format::percent(100.0 * (ratio - 1.0)),
                 name(most)
             );
@@ -185,33 +184,57 @@ fn judged(
     }
 }
 
-/// Returns the role of an op, or `None` if it does not work for experts. A path may contain the number of the expert: `expert_3`,
-/// `experts/3`.
-fn classify(trace: &Trace, ops: &Ops, op: &Op) -> Option<ExpertOp> {
-    if op.family == OpFamily::Communication {
-        return None;
-    }
-    let path = ops.text(trace, op.framework_path).to_ascii_lowercase();
-    let words: Vec<&str> = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let mut expert = None;
-    let mut is_named = false;
-    for (at, word) in words.iter().enumerate() {
-        let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        if !EXPERT_WORDS.contains(&stem) {
-            continue;
+/// Words of a framework path that mark the ops of experts.
+#[derive(Clone, Copy)]
+struct PathWords {
+    /// True if a word names experts.
+    is_named: bool,
+    /// True if a word names a grouped product.
+    is_grouped: bool,
+    /// Number of the expert, if the path contains it: `expert_3`, `experts/3`.
+    expert: Option<u32>,
+}
+
+impl PathWords {
+    fn of(path: &str) -> PathWords {
+        let path = path.to_ascii_lowercase();
+        let words: Vec<&str> =
+            path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let mut found = PathWords { is_named: false, is_grouped: is_grouped(&path), expert: None };
+        for (at, word) in words.iter().enumerate() {
+            found.is_grouped |= GROUPED_WORDS.contains(word);
+            let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+            if !EXPERT_WORDS.contains(&stem) {
+                continue;
+            }
+            found.is_named = true;
+            let own = word.get(stem.len()..).filter(|digits| !digits.is_empty());
+            let number = own.or_else(|| words.get(at + 1).copied()).and_then(|digits| digits.parse().ok());
+            found.expert = found.expert.or(number);
         }
-        is_named = true;
-        let own = word.get(stem.len()..).filter(|digits| !digits.is_empty());
-        let number = own.or_else(|| words.get(at + 1).copied()).and_then(|digits| digits.parse().ok());
-        expert = expert.or(number);
+        found
     }
-    let names = [op.name, op.expression].map(|text| ops.text(trace, text));
-    let is_grouped = || {
-        let texts = names.iter().copied().chain([path.as_str()]);
-        texts.flat_map(|text| GROUPED.iter().map(move |part| text.contains(part))).any(|found| found)
-            || words.iter().any(|word| GROUPED_WORDS.contains(word))
+}
+
+/// Returns true if a text names a grouped product.
+fn is_grouped(text: &str) -> bool {
+    GROUPED.iter().any(|part| text.contains(part))
+}
+
+/// Returns the role of each op, or `None` if the op is not part of an expert. Each framework path is examined once.
+fn classify(trace: &Trace, ops: &Ops) -> Vec<Option<ExpertOp>> {
+    let mut paths: FxHashMap<Text, PathWords> = FxHashMap::default();
+    let mut role = |op: &Op| {
+        if op.family == OpFamily::Communication {
+            return None;
+        }
+        let text = |text| ops.text(trace, text);
+        let words = *paths.entry(op.framework_path).or_insert_with(|| PathWords::of(text(op.framework_path)));
+        let is_expert =
+            words.is_named || words.is_grouped || [op.name, op.expression].into_iter().any(|it| is_grouped(text(it)));
+        is_expert.then_some(ExpertOp { expert: words.expert })
     };
-    (is_named || is_grouped()).then_some(ExpertOp { expert })
+    ops.rows.iter().map(&mut role).collect()
 }
 
 /// Returns the tokens of each expert whose products have known shapes.

@@ -8,7 +8,6 @@ use base::{Ps, sort};
 use report::{Kernel, KernelCategory, Kernels};
 use trace::{ArgsId, StrId, Trace, in_blocks};
 
-/// Number of names that the report lists.
 pub(crate) const TOP_KERNELS: usize = 20;
 
 /// Occurrences of one name, or of one category.
@@ -31,18 +30,17 @@ impl NameTally {
     }
 }
 
-/// All occurrences of one name.
 struct Named {
     name: StrId,
     tally: NameTally,
     framework_op: StrId,
     /// The category with the most self time. One name can belong to ops of different categories in different modules.
     category: (Ps, CategoryId),
-    /// True if the name has several categories.
     is_mixed: bool,
 }
 
-/// Builds the kernels section. Times are added as integer picoseconds, so the result does not depend on the order.
+/// Builds the kernels section. Times are added as integer picoseconds, so the result does not depend on the order of
+/// the ops.
 pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     let mut categorizer = Categorizer::new(trace, &tallies.recognised);
     let mut categories: Vec<NameTally> = Vec::new();

@@ -7,21 +7,20 @@
 //!           '----------- observed duration --------'------------'    stall: the time in the four ops
 //! ```
 //!
-//! Reads the TPU ops that transfer data to and from the host. Their instructions come from the embedded HLO, or from
-//! the text of the op. All instructions of a collective have the collective's rendezvous name, or share a channel with
-//! an instruction that has it.
+//! Reads the TPU ops that transfer data to and from the host. The instructions of these ops come from the embedded HLO,
+//! or from the text of the op. All instructions of a collective have the collective's rendezvous name, or share a
+//! channel with an instruction that has it.
 
 use rustc_hash::FxHashMap;
 
 use crate::device::devices::{Device, Devices};
 use base::{Ps, sort};
+use facts::hlo_categories::{HOST_RECV, HOST_RECV_DONE, HOST_SEND, HOST_SEND_DONE};
 use hlo::{Module, Modules};
 use report::{Megascale, MegascaleCollective};
 use trace::{Args, Platform, StrId, Trace};
 
-/// Attribute with the name of the collective.
 const RENDEZVOUS: &str = "_xla_host_transfer_rendezvous";
-/// Attribute with the type of the collective.
 const TRANSFER_TYPE: &str = "_xla_megascale_transfer_type";
 
 /// Role of an op in a collective.
@@ -33,32 +32,45 @@ enum Role {
     RecvDone,
 }
 
-/// An instruction of a collective.
+impl Role {
+    /// Categories of the ops with a role.
+    const CATEGORIES: [&str; 4] = [HOST_SEND, HOST_RECV, HOST_SEND_DONE, HOST_RECV_DONE];
+
+    /// Returns the role of the ops of a category.
+    fn of(category: &str) -> Option<Role> {
+        Some(match category {
+            HOST_SEND => Role::Send,
+            HOST_RECV => Role::Recv,
+            HOST_SEND_DONE => Role::SendDone,
+            HOST_RECV_DONE => Role::RecvDone,
+            _ => return None,
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Part {
     role: Role,
     channel: i64,
     rendezvous: Option<String>,
     transfer_type: Option<String>,
-    /// Bytes of the result.
     bytes: Option<u64>,
 }
 
-/// Times of a collective that has begun on a device.
+/// A collective that has begun on a device.
 #[derive(Clone, Copy, Debug, Default)]
 struct Open {
     start: Ps,
     send_op: StrId,
-    /// Times in the ops, by [`Role`].
+    /// Time spent in ops of each [`Role`].
     times: [Ps; 4],
     stall: Ps,
-    /// Time of sends and receives of all collectives since the start.
+    /// Time of sends and receives of all collectives since the start of this collective.
     overlapped: Ps,
     group_size: Option<i64>,
     has_begun: bool,
 }
 
-/// Sums of a collective.
 #[derive(Clone, Debug, Default)]
 struct Sums {
     send_op: StrId,
@@ -73,8 +85,12 @@ struct Sums {
     recv_done: Vec<Ps>,
 }
 
-/// Measures the collectives between slices. Returns `None` if there are none.
+/// Measures the collectives between slices. Returns `None` if no collective runs between slices.
 pub(crate) fn section(trace: &Trace, devices: &Devices, modules: &Modules) -> Option<Megascale> {
+    // Most traces have no such op, and up to a million others.
+    if Role::CATEGORIES.iter().all(|category| trace.strings.find(category).is_none()) {
+        return None;
+    }
     let mut all: FxHashMap<String, Sums> = FxHashMap::default();
     for (number, device) in (0u32..).zip(&devices.used).filter(|(_, device)| device.platform == Platform::Tpu) {
         of_device(trace, modules, number, device, &mut all);
@@ -200,14 +216,7 @@ fn sent(transfer_type: Option<&str>, bytes: u64, group: i64) -> Option<u64> {
 
 /// Reads the instruction of an op. Returns `None` for ops that do not transfer to or from the host.
 fn part(trace: &Trace, modules: &Modules, host: u16, name: &str, args: &Args) -> Option<Part> {
-    let category = trace.text(args.hlo_category);
-    let role = match category.strip_prefix("host ")? {
-        "send" => Role::Send,
-        "recv" => Role::Recv,
-        "send-done" => Role::SendDone,
-        "recv-done" => Role::RecvDone,
-        _ => return None,
-    };
+    let role = Role::of(trace.text(args.hlo_category))?;
     let name = if args.hlo_op.is_empty() { name } else { trace.text(args.hlo_op) };
     let module = modules.of_op(host, args.program_id, trace.text(args.hlo_module));
     let found = module.and_then(|module| of_module(module, role, name));

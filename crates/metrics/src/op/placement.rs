@@ -25,7 +25,7 @@ use trace::{EventKind, Interval, IntervalSet, LineKind, Platform, Trace};
 pub enum HostReason {
     /// A compiled program calls into Python.
     Callback,
-    /// The compiler placed the op there (`jax.experimental.compute_on`).
+    /// The compiler placed the op on the host (`jax.experimental.compute_on`).
     HostCompute,
     /// A program of XLA's CPU backend.
     CpuProgram,
@@ -42,10 +42,10 @@ impl HostReason {
     }
 }
 
-/// The ops of one type in one place.
+/// The ops of one type that ran in the same place: on devices, or on the host for the same reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementRow {
-    /// Reason why the ops ran on the host. `None` if they ran on devices.
+    /// Reason why the ops ran on the host. `None` if the ops ran on devices.
     pub reason: Option<HostReason>,
     /// For device ops, the category. For host ops, the name of the callback, the CPU program or the `host compute` op.
     pub op_type: String,
@@ -60,12 +60,12 @@ pub struct PlacementRow {
 /// The devices and hosts that the ops of a run ran on.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
-    /// Rows on devices, then rows on the host, each by descending time.
+    /// Rows of devices, then rows of hosts. Both are sorted by descending time.
     pub rows: Vec<PlacementRow>,
     /// Times when an op ran on a host instead of a device.
     pub on_host: IntervalSet,
-    /// Number of callbacks of compiled programs into Python. Includes the callbacks of XLA's CPU backend, which are ops of its
-    /// device.
+    /// Number of callbacks of compiled programs into Python. Includes the callbacks of XLA's CPU backend, which are ops
+    /// of the backend's device.
     pub callbacks: u64,
     /// Times when a thread of any host is in a callback.
     pub in_callbacks: IntervalSet,
@@ -78,12 +78,12 @@ impl Placement {
         Placement { rows: on_devices(trace, ops).into_iter().chain(on_hosts.rows).collect(), ..on_hosts }
     }
 
-    /// Returns the rows on hosts.
+    /// Returns the rows of hosts, each with its reason.
     pub fn host_rows(&self) -> impl Iterator<Item = (HostReason, &PlacementRow)> {
         self.rows.iter().filter_map(|row| Some((row.reason?, row)))
     }
 
-    /// Returns the sum of the times on the host or on devices.
+    /// Returns the total time of the rows of hosts, or of the rows of devices.
     pub fn time(&self, on_host: bool) -> Ps {
         self.rows.iter().filter(|row| row.reason.is_some() == on_host).map(|row| row.time).sum()
     }
@@ -117,7 +117,7 @@ fn by_time(mut rows: Vec<PlacementRow>) -> Vec<PlacementRow> {
 struct HostOp {
     reason: HostReason,
     name: String,
-    /// True if the rows of devices also include this op.
+    /// True if the device rows also include this op.
     is_device_op: bool,
 }
 

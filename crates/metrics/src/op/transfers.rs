@@ -12,7 +12,6 @@ use report::{MemoryOperations, Transfer};
 use trace::copies::{Direction, bytes, direction};
 use trace::{ArgsId, Platform, StrId, Trace, in_blocks};
 
-/// Direction and size of a copy, from its name and arguments.
 #[derive(Clone, Copy)]
 struct SizedCopy {
     direction: Direction,

@@ -12,7 +12,6 @@ use base::sort;
 use report::UnifiedProfile;
 use run::{Run, Settings};
 
-/// Builds the report of `run`, section by section.
 pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: DocumentParts<'_>) -> UnifiedProfile {
     let DocumentParts { modules, tallies, steps, warnings, choice, cut, device, pipeline } = rest;
     let (whole, trace) = (&run.trace, found.trace(run));

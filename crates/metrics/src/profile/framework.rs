@@ -1,4 +1,4 @@
-//! Finds the framework that a program is written with. JAX, TensorFlow and PyTorch are recognised by the output of
+//! Finds the framework that a program is written with. JAX, TensorFlow and PyTorch are recognised from the output of
 //! their profilers. A library on top of JAX (Flax, PAXml, Haiku) is recognised if the profile names one of its files or
 //! programs.
 //!
@@ -20,7 +20,7 @@ pub(crate) fn framework(trace: &Trace, ops: &Ops, modules: &Modules) -> &'static
     }
 }
 
-/// Finds the library on top of JAX. Each distinct text is examined once.
+/// Finds the library on top of JAX. Examines each distinct text once.
 fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules) -> Option<&'static str> {
     let mut found = FrameworkClues::default();
     let mut seen = FxHashSet::default();

@@ -13,7 +13,7 @@ use trace::{Framework, Plane, PlaneKind, Platform, StatValue, Trace};
 /// Maximum length of versions and capabilities. Longer texts are ignored.
 const LONGEST_VALUE: usize = 200;
 
-/// Maximum length of a text with all flags of a compiler or a program.
+/// Maximum length of a text that contains all flags of a compiler or program.
 const LONGEST_FLAGS: usize = 4000;
 
 /// Name of the stat in which the Python package's capture kit embeds its sidecar `crossprof.json` in the capture.
@@ -27,8 +27,8 @@ const NOTED_DEVICE: &str = "device_kind";
 /// separates the entries.
 pub(crate) const NOTED_PLACES: &str = "device_places";
 
-/// Returns the time of capture: the time in the run's files, or the time in the name of its folder if the files contain
-/// none.
+/// Returns the time of capture: the time in the run's files, or the time in the name of the run's folder if the files
+/// contain no time.
 pub fn captured_at(run: &Run) -> Option<String> {
     let noted_start = || run.capture_notes.get(NOTED_START)?.parse().ok();
     let start = run.trace.capture.start_unix_ns.or_else(noted_start).map(iso_8601_utc);
@@ -75,7 +75,8 @@ pub(crate) fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Op
     metadata
 }
 
-/// Returns the device that the capture kit recorded, if the profile names none and crossprof supports it.
+/// Returns the device that the capture kit recorded, if the profile names no device and crossprof supports the recorded
+/// device.
 pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r str> {
     let noted = run.capture_notes.get(NOTED_DEVICE)?;
     let named = |plane: usize| run.trace.planes.get(plane).and_then(|plane| device_model(&run.trace, plane));
@@ -108,8 +109,8 @@ pub fn is_amd(device_type: &str) -> bool {
     ["AMD", "Radeon", "Instinct"].iter().any(|word| device_type.contains(word)) || device_type.starts_with("gfx")
 }
 
-/// Returns the model of a device: its name if the profile contains it, or a name for its compute capability. `None` if the
-/// profile contains neither, as in every JSON trace of JAX.
+/// Returns the model of a device: its name if the profile contains it, or a name for its compute capability. `None` if
+/// the profile contains neither a name nor a compute capability, as in every trace JSON from JAX.
 pub(crate) fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     let text = |name: &str| match trace.plane_stat(plane, name)? {
         StatValue::Text(id) => Some(trace.text(id).to_owned()).filter(|text| !text.is_empty()),
@@ -143,7 +144,7 @@ pub(crate) fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     })
 }
 
-/// Returns the name from NVIDIA's table of compute capabilities.
+/// Returns the name of the NVIDIA architecture with this compute capability.
 fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
     Some(match (major, minor) {
         (3, _) => "Kepler",
@@ -159,9 +160,9 @@ fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
     })
 }
 
-/// Collects the stats of the first device in use, of the hosts, and of planes that are neither, in this order. Keeps
-/// the first value of each name. The capture kit's notes have the lowest precedence. Measured values and the capture's
-/// own times are elsewhere in the report.
+/// Collects the stats of the first device in use, of the hosts, and of all other planes, in this order. Keeps the first
+/// value of each name. The capture kit's notes have the lowest precedence. Leaves out measured values and the capture's
+/// own times, because other parts of the report contain them.
 fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
     let trace = &run.trace;
     let device = devices.used.first().and_then(|device| trace.planes.get(device.plane));

@@ -76,7 +76,7 @@ fn runs_without_ops(captured: &Devices) -> Option<Warning> {
         format!("{} of {} module runs have no ops", count(without), count(runs))
     };
     let message = format!(
-        "{how_many}: the profiler did not record them. Such a run is included in the busy time, but its ops are unknown."
+        "{how_many}: the profiler did not record the ops. Such a run is included in the busy time, but its ops are unknown."
     );
     is_notable(without, runs).then(|| warning(WarningCode::RunsWithoutOps, without, message))
 }
@@ -97,8 +97,8 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     let is_only_the_last = matches!(empty.as_slice(), [only] if only + 1 == steps.len());
     let (missing, all) = (empty.len() as u64, steps.len() as u64);
     let message = format!(
-        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing in them. Idle \
-         time is not judged.",
+        "{} of {} steps have no {} op: the profiler did not record the ops, or the program computed nothing in these \
+         steps. Idle time is not judged.",
         count(missing),
         count(all),
         platform.label()
@@ -190,11 +190,10 @@ impl Recorded {
 /// Problems on GPU streams: ops that hide other ops, and impossible times.
 #[derive(Default)]
 struct Streams {
-    /// Number and time of command buffers.
     buffers: (u64, Ps),
     /// Number of ops that are inside another op of their stream.
     covered: u64,
-    /// The op that covers the most others, and their number.
+    /// The op that covers the most other ops, and the number of ops that it covers.
     worst: Option<(EventId, u64)>,
 }
 

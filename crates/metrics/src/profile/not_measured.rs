@@ -9,8 +9,8 @@ use base::WarningCode;
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, Platform, SourceFormat, Trace};
 
-/// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` is the profile's
-/// trace. `utilization` contains the reasons for a missing MFU and HFU.
+/// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` contains the
+/// events that `profile` was computed from. `utilization` contains the reasons for a missing MFU and HFU.
 pub(crate) fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
@@ -107,7 +107,8 @@ fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
         }
         let missing: Vec<&str> = needed.iter().filter(|(_, it)| it.is_none_or(|it| it == 0)).map(|&(n, _)| n).collect();
         if one_after_another {
-            let reason = "The devices run their steps one after another, so no step has a batch of all devices.";
+            let reason =
+                "The devices run their steps one after another, so no step processes the batch of all devices.";
             list.add(field, reason, "Divide the batch of one device by the step time.");
         } else if missing.is_empty() {
             list.add(field, "The step time is unknown.", remedy);
@@ -189,7 +190,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     }
 }
 
-/// Adds the reason if waits between devices are unknown.
+/// If the waits between devices are unknown, adds the reason.
 fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let Some(communication) = profile.communication.as_ref().filter(|it| it.num_collectives > 0) else { return };
     if communication.wait_time_us.is_some() {
@@ -211,7 +212,7 @@ fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     list.add("communication.wait_time_us", reason, remedy);
 }
 
-/// Adds the reasons if MFU or HFU is unknown.
+/// If MFU or HFU is unknown, adds the reasons.
 fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, list: &mut List) {
     for (field, share) in [("roofline.mfu_percent", utilization.mfu), ("roofline.hfu_percent", utilization.hfu)] {
         let Err(reason) = share else { continue };

@@ -6,19 +6,20 @@
 //! busy          [==)[==)  [==)[==)  [======)  [======)      the ops of the last two runs are unknown
 //! ```
 //!
-//! The device was not idle during such a run, so the run is part of the busy time, but is not an op.
+//! The device was not idle during a run without ops, so the run is part of the busy time, but is not an op.
 
 use base::Ps;
 use trace::{ByLine, EventId, Interval, IntervalSet, LineKind, Trace};
 
-/// The runs of programs on one device, and the runs without ops.
+/// The runs of programs on one device, including the runs without ops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unrecorded {
     /// Number of program runs in the whole capture.
     pub runs: u64,
-    /// Number of these runs in which no op was recorded.
+    /// Number of program runs in which no op was recorded.
     pub without_ops: u64,
-    /// Times of such runs on the device. If the device's window is limited, the times are cut at its edges.
+    /// Times of the runs without ops on the device. If the device's window is limited, these times are cut at the
+    /// window's edges.
     pub time: IntervalSet,
 }
 

@@ -1,8 +1,8 @@
 //! Lists the arguments of the compiled programs, with the size of each argument on a device, and the part that each
 //! device holds.
 //!
-//! Reads the entry computations of the embedded HLO. All devices run the same partitioned program, so its shapes
-//! describe the part of an argument on one device. JAX names an argument by its place in the call
+//! Reads the entry computations of the embedded HLO. All devices run the same partitioned program, so the program's
+//! shapes describe the part of an argument on one device. JAX names an argument by its place in the call
 //! (`state.params['w']`).
 
 use hlo::{Modules, Placement, Shape};
@@ -18,7 +18,7 @@ pub struct Argument {
     pub program: String,
     /// Number of the argument, from 0.
     pub number: i64,
-    /// The framework's name for the argument, or the instruction's name if there is none.
+    /// The framework's name for the argument, or the instruction's name if the framework gave no name.
     pub name: String,
     /// Shape of the argument on one device.
     pub shape: String,
@@ -26,7 +26,7 @@ pub struct Argument {
     pub bytes_per_device: f64,
     /// The part that each device holds. `None` if the program does not record it.
     pub placement: Option<Placement>,
-    /// Sharding in HLO syntax. Empty if there is none.
+    /// Sharding in HLO syntax. Empty if the argument has no sharding.
     pub sharding: String,
     /// Number of devices that the program runs on. `None` if the program does not record it.
     pub devices: Option<u64>,
@@ -44,8 +44,8 @@ impl Argument {
         Some(self.bytes_per_device * parts as f64)
     }
 
-    /// Returns the number of devices that hold the same part. If it is more than 1, sharding could save memory. `None`
-    /// if unknown.
+    /// Returns the number of devices that hold the same part. If more than one device holds the same part, sharding
+    /// could save memory. `None` if unknown.
     pub fn copies(&self) -> Option<u64> {
         match self.placement.as_ref() {
             Some(Placement::Replicated) => self.devices,

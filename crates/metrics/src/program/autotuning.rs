@@ -1,8 +1,8 @@
 //! Finds the device ops that a compiler runs while it compiles.
 //!
 //! XLA's GPU compiler launches several candidates for a kernel to choose the fastest, and clears and compares their
-//! buffers (autotuning). These kernels are not part of the program. The host call that launched such a kernel is on a
-//! thread of the compiler's pool, or inside a compile span on its own thread:
+//! buffers (autotuning). These kernels are not part of the program. The host call that launched an autotuning kernel is
+//! on a thread of the compiler's pool, or inside a compile span on its own thread:
 //!
 //! ```text
 //! python     [------- backend_compile -------)      [Execute)
@@ -10,9 +10,9 @@
 //! stream             [candidate) [candidate)             [kernel of the program)
 //! ```
 //!
-//! Such ops have the category [`AUTOTUNING`] instead of the category that their names determine. All ops with the same
-//! name and argument set have the same category. If the program launches more of these ops than the compiler does, they
-//! keep their own category.
+//! Ops that a compiler runs have the category [`AUTOTUNING`] instead of the category that their names determine. All
+//! ops with the same name and argument set have the same category. If the program launches more ops with the same name
+//! and argument set than the compiler does, these ops keep their own category.
 
 use rustc_hash::FxHashMap;
 
@@ -26,8 +26,8 @@ use trace::{ArgsId, Interval, IntervalSet, LineKind, Platform, StrId, Trace};
 /// Category of ops that a compiler runs while it compiles.
 pub const AUTOTUNING: &str = "autotuning";
 
-/// Sets the category of the ops that a compiler ran. `devices` are the devices over the whole capture, and `calls` are its
-/// launch calls.
+/// Sets the category of the ops that a compiler ran. `devices` cover the whole capture, and `calls` contains the
+/// capture's launch calls.
 pub(crate) fn mark(trace: &Trace, devices: &Devices, calls: &CallIndex) {
     if devices.platform != Some(Platform::Gpu) || calls.is_empty() {
         return;
@@ -49,7 +49,6 @@ pub(crate) fn mark(trace: &Trace, devices: &Devices, calls: &CallIndex) {
     devices.recognised.set(found.map(|(op, _)| op), AUTOTUNING);
 }
 
-/// The host threads that compile.
 struct Threads {
     /// True for each line that is a thread of a compiler's pool.
     pools: Vec<bool>,
@@ -73,7 +72,7 @@ impl Threads {
         }
     }
 
-    /// Returns true if this event on this line belongs to a compiler.
+    /// Returns true if `event`, which is on the line with index `line`, belongs to a compiler.
     fn compile(&self, line: usize, event: &trace::Event) -> bool {
         self.pools.get(line) == Some(&true) || self.spans.get(&line).is_some_and(|spans| spans.contains(event.start))
     }

@@ -1,8 +1,8 @@
 //! Measures compilation on the host and counts the modules that ran.
 //!
-//! Compilation is XLA's work from HLO to program. Tracing and lowering in Python come before it and are not counted.
-//! Frames of the Python tracer are not counted either, because their names are those of functions and not of kinds of
-//! work.
+//! Compilation is XLA's work from HLO to program. Tracing and lowering in Python come before compilation and are not
+//! counted. Frames of the Python tracer are not counted either, because they are named after functions and not after
+//! kinds of work.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use facts::host_spans;
 use report::Compilation;
 use trace::{Framework, LineKind, Platform, Trace, in_blocks};
 
-/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has host runtime spans but no
+/// Builds the compilation section. JAX marks each compilation. If a JAX capture has host runtime spans but no
 /// compilation spans, nothing was compiled. In any other capture without compilation spans, the time is unknown and the
 /// section is absent. Ops of a CPU backend and frames of the Python tracer are on host threads too, but are not treated
 /// as runtime spans.
@@ -48,7 +48,6 @@ fn is_driver_call(name: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
-/// Returns `100 * time / capture`, or 0 for an empty capture.
 fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
     let capture = devices.capture.map_or(0, |capture| capture.length().as_ps());
     if capture > 0 { (100.0 * time.as_ps() as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
@@ -57,7 +56,7 @@ fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
 /// Counts the distinct modules that ran on the devices in use. On TPUs, modules are the names on the `XLA Modules`
 /// lines, which contain the program's fingerprint. On other platforms, modules are the pairs of module and program that
 /// ops name. Returns `None` if no op names a module. Also returns `None` if an op names its module but not its program,
-/// as in a trace JSON, because programs with the same name then cannot be distinguished.
+/// as in trace JSON, because programs with the same name then cannot be distinguished.
 fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
     let mut seen = vec![false; trace.args.len()];

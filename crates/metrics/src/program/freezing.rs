@@ -1,4 +1,4 @@
-//! Finds the parameters that a training step trains, from the effect of its compiled program on its arguments
+//! Finds the parameters that a training step trains, from the way in which the compiled program changes its arguments
 //! ([`hlo::arguments`]).
 //!
 //! ```text
@@ -18,10 +18,10 @@ use base::sort;
 use hlo::{Argument, Module, Modules, NamedRole, Outcome, argument_parts, arguments, has_gradients};
 use report::LayerFreezing;
 
-/// Number of names that the report lists.
 const MOST_NAMES: usize = 100;
 
-/// Finds the frozen parameters of a run's training step. Returns `None` if no program reveals them.
+/// Finds the frozen parameters of a run's training step. Returns `None` if no program shows which parameters are
+/// frozen.
 pub(crate) fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFreezing> {
     let is_known = |program: i64| ran.is_empty() || ran.contains(&program);
     let found = modules.of_programs(is_known).filter_map(of_module);

@@ -2,7 +2,8 @@
 //!
 //! Counts decoder-only transformers without learned positions: embedding, blocks of attention and feed-forward (dense
 //! or mixture of experts) with norm vectors, a final norm, and the output embedding if it is not tied. The item tables
-//! of a recommender are added if given. If a dimension is missing, there is no count, because crossprof does not guess.
+//! of a recommender are included if their dimensions are given. If a dimension is missing, the number is unknown,
+//! because crossprof does not guess.
 
 use facts::model_presets::{self, ModelPreset};
 use report::{LayerFreezing, ModelConfig, ParameterCounts};
@@ -42,8 +43,9 @@ fn config(preset: &ModelPreset) -> ModelConfig {
     }
 }
 
-/// Builds the parameter section. Given counts take precedence over computed ones. If two of the total, trainable and frozen
-/// counts are given, the third follows from them. Returns `None` if the total is not given and the dimensions are incomplete.
+/// Builds the parameter section. Counts that the user gives take precedence over computed counts. If two of the total,
+/// trainable and frozen counts are given, the third count follows from the other two. Returns `None` if the total is
+/// not given and the dimensions are incomplete.
 pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     let computed = computed(model);
     let both = model.trainable_params.zip(model.frozen_params).and_then(|(a, b)| a.checked_add(b));
@@ -62,9 +64,9 @@ pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     })
 }
 
-/// Adds the counts of the compiled training step. If there are no other counts, all come from the program. If other
-/// counts exist, only the trained count comes from the program, and only if both totals agree. The totals may differ,
-/// because a program contains only the parameters that it uses.
+/// Adds the counts of the compiled training step. If there are no other counts, all counts come from the program. If
+/// other counts exist, only the trained count comes from the program, and only if both totals agree. The totals may
+/// differ, because a program contains only the parameters that it uses.
 pub(crate) fn with_program(
     counts: Option<ParameterCounts>,
     program: Option<&LayerFreezing>,
@@ -173,7 +175,8 @@ mod tests {
         presets().into_iter().find(|preset| preset.name == name).unwrap().model
     }
 
-    /// The models' authors published the expected numbers. They are repeated here to check the table independently.
+    /// The models' authors published the expected numbers. This test repeats the numbers to check the table
+    /// independently.
     #[test]
     fn known_models_count_as_published() {
         let total = |name| parameter_counts(&preset(name)).map(|it| it.total_params);

@@ -7,12 +7,12 @@ use hlo::{Module, Modules};
 use report::{Program, ProgramParameters};
 use trace::Trace;
 
-/// Number of programs that are listed.
 const MOST_PROGRAMS: usize = 20;
-/// Number of shapes that are listed for a program.
+/// Maximum number of argument shapes that are listed for a program.
 const MOST_SHAPES: usize = 100;
 
-/// Builds the section from the programs of the ops in the window. `device_steps` is as in `step_ops`.
+/// Builds the section from the programs of the ops in the window. `device_steps` is the window's number of steps,
+/// summed over devices.
 pub(crate) fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -> Vec<Program> {
     if modules.is_empty() || device_steps == 0 {
         return Vec::new();
@@ -38,14 +38,14 @@ pub(crate) fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps:
 /// A program that ran but is not embedded in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingProgram {
-    /// Name of the program. Empty if its ops do not name it.
+    /// Name of the program. Empty if the program's ops do not name it.
     pub name: String,
-    /// Self time of its ops, over all devices.
+    /// Self time of the program's ops, over all devices.
     pub self_time: Ps,
 }
 
 /// Returns the programs whose ops ran in the window but whose HLO is missing from the trace, although the trace embeds
-/// other programs. Sorts by descending time.
+/// other programs. The programs are sorted by descending time.
 pub fn missing(trace: &Trace, ops: &Ops) -> Vec<MissingProgram> {
     let mut found: Vec<(Option<i64>, MissingProgram)> = Vec::new();
     let base = |name: &str| name.split_once('(').map_or(name, |(base, _)| base).to_owned();

@@ -1,4 +1,4 @@
-//! Steps, their parts, and the window that consists of them.
+//! Measurements of steps: their parts, and the window that consists of steps.
 
 pub(crate) mod serving;
 pub(crate) mod step_breakdown;

@@ -1,4 +1,4 @@
-//! Sums over the forward passes of an inference engine, by phase.
+//! Computes sums over the forward passes of an inference engine, for each phase.
 //!
 //! ```text
 //! pass            prefill |  decode  |  decode  | prefill | decode   |
@@ -13,13 +13,14 @@ use base::Ps;
 use facts::ServingPhase;
 use report::{PhaseStats, Serving, SteadyState, Step};
 
-/// Minimum number of requests of a pass in the steady state, as a share of the largest number. We chose this limit.
+/// Minimum number of requests of a pass in the steady state, as a share of the largest number of requests in any
+/// decoding pass. We chose this limit.
 const STEADY: f64 = 0.9;
 /// Minimum number of decoding passes in a steady state. We chose this limit.
 const FEWEST_STEADY: usize = 5;
 
-/// Returns the section about `steps`. `gaps` are the devices' idle times between them, and `launches_graphs` is true if the
-/// host launches graphs, or `None` if launches are unknown. Returns `None` if no step has a phase.
+/// Returns the section about `steps`. `gaps` are the devices' idle times between the steps. `launches_graphs` is true
+/// if the host launches graphs, or `None` if launches are unknown. Returns `None` if no step has a phase.
 pub(crate) fn section(steps: &[Step], gaps: &PassGaps, launches_graphs: Option<bool>) -> Option<Serving> {
     let counted: Vec<&Step> = steps.iter().filter(|step| step.counted && step.phase.is_some()).collect();
     let time_us: f64 = counted.iter().map(|step| step.duration_us).sum();
@@ -108,7 +109,7 @@ fn with_gaps(phase: ServingPhase, gaps: &PassGaps) -> PhaseStats {
     }
 }
 
-/// Sums a number over steps. `None` if a step lacks the number.
+/// Returns the sum of a number over steps, or `None` if a step lacks the number.
 fn sum(steps: &[&Step], value: fn(&Step) -> Option<u64>) -> Option<u64> {
     steps.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(value(step)?)))
 }
@@ -124,7 +125,8 @@ struct TokenInterval {
     has_prompt: bool,
 }
 
-/// Returns the times between the ends of consecutive decoding passes. Passes that are not counted separate them.
+/// Returns the times between the ends of consecutive decoding passes. A pass that is not counted ends a sequence of
+/// consecutive passes.
 fn token_intervals(steps: &[Step]) -> Vec<TokenInterval> {
     let mut intervals = Vec::new();
     let mut since: Option<TokenInterval> = None;
@@ -144,8 +146,8 @@ fn token_intervals(steps: &[Step]) -> Vec<TokenInterval> {
     intervals
 }
 
-/// Returns the share of the time between tokens that is due to prompts. `None` if all intervals have a prompt, or if there are
-/// no intervals.
+/// Returns the share of the time between tokens that is due to prompts. `None` if all intervals contain a prompt, or if
+/// there are no intervals.
 fn prompt_delay_percent(intervals: &[TokenInterval]) -> Option<f64> {
     let without: Vec<f64> = intervals.iter().filter(|it| !it.has_prompt).map(|it| it.us).collect();
     let usual = statistics::median(&without)?;
@@ -154,7 +156,7 @@ fn prompt_delay_percent(intervals: &[TokenInterval]) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * delays.sum::<f64>() / whole)
 }
 
-/// Returns true if requests of the pass get their next token.
+/// Returns true if the pass computes the next token of a request.
 fn decodes(step: &Step) -> bool {
     step.phase.is_some() && step.phase.as_deref() != Some(ServingPhase::Prefill.label())
 }
@@ -210,7 +212,8 @@ mod tests {
         section(steps, &PassGaps::default(), None)
     }
 
-    /// One prefill, three decoding passes, a prefill between them, and four more decoding passes, the last with few requests.
+    /// One prefill, three decoding passes, a second prefill, and four more decoding passes. The last decoding pass has
+    /// few requests.
     fn passes() -> Vec<Step> {
         let all = [
             ("prefill", 100.0, 2, 1000),

@@ -1,4 +1,5 @@
-//! Finds the op that makes one step longer than another: the op on the same device whose self time differs the most.
+//! Finds the op that makes one step longer than another: the op with the largest increase of self time on the same
+//! device.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use crate::step::step_breakdown::StepRow;
 use base::Ps;
 use trace::{Interval, StrId};
 
-/// Returns the op whose self time in `long` exceeds its self time in `usual` by the most, and the difference. The two
-/// steps must be on the same device. `None` if no op takes longer.
+/// Returns the op with the largest increase of self time from `usual` to `long`, and the increase. The two steps must
+/// be on the same device. `None` if no op takes longer.
 pub fn grown_op(context: &Context<'_>, long: &StepRow, usual: &StepRow) -> Option<(String, Ps)> {
     let trace = context.captured_trace();
     let device = context.analysis.captured.used.get(long.device as usize).filter(|_| long.device == usual.device)?;

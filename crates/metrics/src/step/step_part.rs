@@ -3,10 +3,11 @@
 use base::Ps;
 use report::STEP_PARTS;
 
-/// Activity of a device at an instant, or the cause if it is idle. Every instant of a step has exactly one part.
+/// Activity of a device at an instant or, if the device is idle, the cause. Every instant of a step belongs to exactly
+/// one part.
 ///
-/// Legends and columns use the order of this list. It is also the order of precedence: if several kinds of work run at
-/// the same time, the time belongs to the first of their parts.
+/// Legends and columns list the parts in the order of this enum. The same order decides precedence: if several kinds of
+/// work run at the same time, the time belongs to the first of their parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepPart {
     /// At least one op computes.
@@ -50,10 +51,10 @@ impl StepPart {
     /// Number of parts.
     pub const COUNT: usize = STEP_PARTS.len();
 
-    /// Number of parts that are work. They come first, in the order of precedence.
+    /// Number of parts that are work. These parts come first, in the order of precedence.
     pub const NUM_WORK: usize = StepPart::Barrier as usize;
 
-    /// All parts in their order.
+    /// All parts, in the order of precedence.
     pub const ALL: [StepPart; StepPart::COUNT] = [
         StepPart::Compute,
         StepPart::Communication,
@@ -118,13 +119,13 @@ impl Parts {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
     }
 
-    /// Returns the work: time during which the device is neither idle nor in exposed communication. Both include waiting for
-    /// other devices.
+    /// Returns the work: time during which the device is neither idle nor in exposed communication. Idle time and
+    /// exposed communication both include waiting for other devices.
     pub fn work(&self) -> Ps {
         self.busy() - self.get(StepPart::Communication)
     }
 
-    /// Returns the time of all parts except the idle ones.
+    /// Returns the time of all parts except idle parts.
     pub fn busy(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.get(part)).sum()
     }

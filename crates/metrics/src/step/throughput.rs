@@ -3,13 +3,13 @@
 use crate::step::steps::StepsTogether;
 use report::{ModelConfig, StepTiming, Throughput};
 
-/// Maximum number of samples or tokens per step. Larger values are treated as typing errors.
+/// Maximum number of samples or tokens per step. A larger value is treated as a typing error.
 const MOST_PER_STEP: u64 = 1 << 53;
 
-/// Builds the throughput section. Steps per second need only the step time. Samples and tokens need the batch size,
-/// which no trace contains. `num_devices` is the number of devices in use. If devices run one after another, no step
-/// processes the whole batch, so samples and tokens are unknown. If devices do not run their steps together,
-/// `all_devices` is the rate at which all devices finish steps.
+/// Builds the throughput section. Steps per second need only the step time. Samples and tokens per second need the
+/// batch size, which no trace contains. `num_devices` is the number of devices in use. If devices run one after
+/// another, no step processes the whole batch, so samples and tokens per second are unknown. If devices do not run
+/// their steps together, `all_devices` is the rate at which all devices finish steps.
 pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, all_devices: Option<f64>) -> Throughput {
     let Some(step_us) = timing.avg_step_time_us.filter(|us| us.is_finite() && *us > 0.0) else {
         return Throughput::default();

@@ -169,8 +169,7 @@ pub(super) fn matching(comparison: &Comparison) -> Section {
             GridCell::text(&pair(matching.unlisted_us)),
         ]
     });
-    let columns =
-        headings(&["Run", "Matched", "Without a match, run's / baseline's", "Not listed, run's / baseline's"]);
+    let columns = headings(&["Run", "Matched", "Not matched (run / baseline)", "Not listed (run / baseline)"]);
     let title = format!("How ops were matched, self time {}", words::time_basis(comparison));
     let grid = Grid { title: String::new(), columns, rows: rows.collect() };
     section("matching", &title, Place::Appendix, grid_or_nothing(grid))

@@ -1,5 +1,5 @@
-//! Conditions under which the runs were captured: which are the same, which differ, which are unknown, and the
-//! consequences.
+//! Conditions under which the runs were captured: which are the same, which differ, which are unknown, and what the
+//! consequences are.
 
 use super::{Block, CellStatus, Grid, GridCell, headings, words};
 use base::format;
@@ -10,7 +10,7 @@ use document::{Place, Section};
 /// that have it.
 const COLUMNS: usize = 5;
 
-/// Returns the conditions, with those that differ first.
+/// Returns the conditions. The conditions that differ come first.
 pub(super) fn section(comparison: &Comparison) -> Section {
     // Files that contain only memory have no steps whose conditions could differ.
     let is_shown = !comparison.fairness.is_empty() && !comparison.is_of_memory_alone();

@@ -32,7 +32,7 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("summary", "", Place::Front, blocks)
 }
 
-/// States how many runs are compared in detail. Returns `None` if all runs are.
+/// States how many runs are compared in detail. Returns `None` if all runs are compared in detail.
 fn chosen(comparison: &Comparison) -> Option<String> {
     let (chosen, all) = (comparison.detailed().len(), comparison.runs.len());
     (chosen < all).then(|| {
@@ -64,7 +64,8 @@ fn cost_grid(comparison: &Comparison, costs: &[&ComparedMetric]) -> Grid {
     }
 }
 
-/// Returns the step phases of a run next to those of the baseline. Returns `None` if the ops of both runs have the same names.
+/// Returns the step phases of a run next to the phases of the baseline. Returns `None` if the ops of both runs have the
+/// same names.
 fn phases(comparison: &Comparison, run: u32) -> Option<Grid> {
     let of_run: Vec<&PhaseChange> = comparison.phases.iter().filter(|phase| phase.run == run).collect();
     let [name, baseline] = [run, comparison.baseline].map(|run| name_of(comparison, run).to_owned());

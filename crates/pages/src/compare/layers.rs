@@ -32,8 +32,8 @@ pub(super) fn section(comparison: &Comparison) -> Section {
     super::section("layers", &format!("Time by phase and layer, {}", words::time_basis(comparison)), place, blocks)
 }
 
-/// Returns true if `change` takes all of the time of the enclosing layer `around`. Usually, such a row is the only
-/// primitive of the layer.
+/// Returns true if `change` takes all of the time of the enclosing layer `around`. Usually, `change` is then the
+/// layer's only primitive.
 fn repeats(change: &LayerChange, around: &LayerChange) -> bool {
     let outer = change.name.rsplit_once('/').map(|(outer, _)| outer);
     outer == Some(around.name.as_str()) && change.time_us == around.time_us
@@ -69,7 +69,7 @@ fn row(comparison: &Comparison, change: &LayerChange, most: f64) -> Vec<GridCell
     ]
 }
 
-/// Judges a difference: against the noise if it is known, and otherwise against the threshold.
+/// Judges a difference by the noise if the noise is known, and otherwise by the threshold.
 fn judgement(comparison: &Comparison, change: &LayerChange, delta: f64) -> Judgement {
     let least = change.time_us.iter().flatten().fold(f64::INFINITY, |least, time| least.min(*time));
     let is_noise = match change.margin_us {

@@ -39,7 +39,7 @@ fn cells(texts: Vec<String>) -> Vec<GridCell> {
     texts.into_iter().map(|text| GridCell { text, ..GridCell::default() }).collect()
 }
 
-/// Returns one row per figure, with its name first. Empty if the memory is unknown.
+/// Returns one row per figure. The first cell is the figure's name. Empty if the memory is unknown.
 fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
     let Some(memory) = &comparison.memory else { return Vec::new() };
     let bytes = |value: &Option<u64>| value.map_or_else(|| format::DASH.to_owned(), format::bytes);
@@ -68,8 +68,7 @@ fn heading(comparison: &Comparison) -> &'static str {
     if has_peaks { "Memory at the peak" } else { "Live memory" }
 }
 
-/// Returns a line for each group of buffers, or each line of code, that changed against the
-/// baseline.
+/// Returns a text for each group of buffers and each line of code whose memory differs from its memory in the baseline.
 fn changes(memory: &MemoryComparison, run: u32) -> Vec<String> {
     let buffers = memory.buffers.iter().filter(|it| it.run == run).take(BUFFERS).map(line);
     let lines = memory.lines.iter().filter(|it| it.run == run).take(BUFFERS);

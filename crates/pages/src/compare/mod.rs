@@ -1,8 +1,8 @@
 //! Comparison: the answer in sentences, the causes, and every number with one column per run.
 //!
 //! [`sections`] is the only list of the contents of a comparison. The page, terminal output, Markdown and the HTML
-//! report show the same sections. They only display a [`Comparison`], and do not compute the winner or the noise. A
-//! word, a sign and a symbol mark better and worse. The colour only repeats the mark.
+//! report show the same sections. The sections only display a [`Comparison`], and do not compute the winner or the
+//! noise. A word, a sign and a symbol show which number is better. The colour only repeats this information.
 
 mod changes;
 mod conditions;

@@ -116,7 +116,7 @@ pub(super) fn not_scored(comparison: &Comparison) -> Section {
     if !blocks.is_empty() {
         blocks.insert(0, note(&[NOT_SCORED.to_owned()]));
     }
-    section("not-scored", "Numbers of one platform, not scored", Place::Appendix, blocks)
+    section("not-scored", "Numbers that only one platform has (not scored)", Place::Appendix, blocks)
 }
 
 fn is_known(metric: &&ComparedMetric) -> bool {

@@ -1,4 +1,4 @@
-//! Differences between the exclusive parts of a step and those of the baseline.
+//! Differences between each run and the baseline in the exclusive parts of a step.
 
 use super::{Block, Grid, GridCell, has_many, headings, name_of, others, words};
 use base::format;

@@ -1,4 +1,5 @@
-//! Scaling over devices: the speed-up with its ideal, the causes of lost efficiency, the ops that do not shrink, and a forecast.
+//! Scaling over devices: the speed-up compared with the ideal, the causes of lost efficiency, the ops that do not
+//! shrink, and a forecast.
 
 use super::{Block, Grid, GridCell, headings, largest, name_of, note, section, words};
 use base::format;
@@ -135,7 +136,8 @@ fn points(scaling: &Scaling, comparison: &Comparison) -> Grid {
     Grid { title: String::new(), rows: rows.collect(), columns }
 }
 
-/// Lists, for each op, the time beyond its ideal share of the time in the reference run.
+/// Lists for each op by how much its time exceeds the ideal time, which follows from the op's time in the reference
+/// run.
 fn excess_ops(scaling: &Scaling) -> Grid {
     let most = largest(scaling.excess_ops.iter().map(|op| op.excess_us));
     let row = |op: &ExcessOp| {

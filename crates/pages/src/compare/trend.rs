@@ -48,7 +48,8 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 fn sentence(progress: &Progress) -> String {
     let restarts = progress.intervals.iter().filter(|it| it.restarts).count() as u64;
     format!(
-        "The steps between the captures take {} of the time ({}). The rest is {} device hours{}, lost to restarts{}, checkpoints, \
+        "The steps between the captures take {} of the time ({}). The remaining {} device hours{} are lost to \
+            restarts{}, checkpoints, \
          evaluation, compilation and slow steps.",
         format::percent(progress.goodput_percent),
         format::time_us(progress.productive_us),
@@ -73,7 +74,7 @@ fn intervals(progress: &Progress, comparison: &Comparison) -> Grid {
     Grid { title: String::new(), columns, rows: progress.intervals.iter().take(MOST_ROWS).map(row).collect() }
 }
 
-/// Draws step times in order, each with the confidence interval of its mean, and the changes between levels.
+/// Draws the step times in order, each with the confidence interval of its mean. Also draws the changes between levels.
 fn chart(trend: &Trend, comparison: &Comparison) -> Scatter {
     let by_step = trend.ordered_by == OrderedBy::TrainingStep;
     let place = |at: usize, label: &str| decimal(label).filter(|_| by_step).unwrap_or(at as f64 + 1.0);

@@ -39,14 +39,14 @@ pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str
     }
 }
 
-/// Returns the sums of the parts of the baseline and of a run, in microseconds.
+/// Returns the sum of the parts for the baseline and for a run, in microseconds.
 pub fn sums_of_parts(comparison: &Comparison, run: u32) -> [f64; 2] {
     let of_run = || comparison.waterfall.iter().filter(|part| part.run == run);
     [of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()]
 }
 
-/// Returns the name of the whole that the parts of a step add up to, in a run and in the baseline: a step, a token or a
-/// sample, or the window if the steps are unknown.
+/// Returns the word for the time that the parts add up to: a step, a token or a sample, or the window if the steps are
+/// unknown.
 pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
     match per {
@@ -61,8 +61,7 @@ pub fn time_basis(comparison: &Comparison) -> &'static str {
     of_steps(comparison, "per step per device", "per device over the window")
 }
 
-/// Describes the ops that could not be matched between a run and the baseline. Returns `None` if
-/// all were matched.
+/// Describes the ops that could not be matched between a run and the baseline. Returns `None` if all ops were matched.
 pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
     let is_compared = !comparison.is_of_other_work(run);
     let matching = comparison.matching.iter().find(|matching| matching.run == run && is_compared)?;
@@ -78,8 +77,8 @@ pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
 }
 
 /// Definition of the typical step.
-pub const TYPICAL_STEP: &str = "Mean of the counted steps without the fastest and the slowest quarter. For \
-    several captures, the mean over the captures.";
+pub const TYPICAL_STEP: &str = "Mean of the counted steps without the fastest and the slowest quarter. For several \
+    captures, it is the mean over the captures.";
 
 /// Meaning of the symbols, for places that show them without words.
 pub const LEGEND: &str =

@@ -37,7 +37,7 @@ pub(super) fn details(workload: &LakeWorkload) -> Vec<String> {
     devices.into_iter().chain(sizes).collect()
 }
 
-/// Returns what identifies a workload in queries.
+/// Returns the word and the key that identify a workload in queries.
 pub(super) fn work(workload: &LakeWorkload) -> String {
     format!("workload_key {}", shown(&workload.key))
 }
@@ -103,7 +103,7 @@ pub(super) fn sentences(workload: &LakeWorkload) -> Vec<String> {
         "slower" => format!("Steps became slower by {by}{margin}, from {before} to {after}."),
         "faster" => format!("Steps became faster by {by}{margin}, from {before} to {after}."),
         "same" | "equal" => format!(
-            "Steps are as fast as before: {before} and {after}. The last comparison counts changes above {}.",
+            "Steps are as fast as before: {before} and {after}. The last comparison ignored changes below {}.",
             percent(verdict.threshold_percent)
         ),
         "within_noise" | "unstable" => format!(
@@ -115,7 +115,7 @@ pub(super) fn sentences(workload: &LakeWorkload) -> Vec<String> {
     }];
     let causes = causes(verdict);
     if !causes.is_empty() {
-        sentences.push(format!("These take more time: {}.", causes.join(", ")));
+        sentences.push(format!("More time is spent in: {}.", causes.join(", ")));
     }
     let find = |id: &Option<String>| id.as_ref().and_then(|id| workload.captures.iter().find(|it| it.id == *id));
     let (bad, good) = (find(&verdict.first_bad_capture_id), find(&verdict.last_good_capture_id));
@@ -146,7 +146,7 @@ pub(super) fn of_commit(capture: &LakeCapture) -> String {
     }
 }
 
-/// Lists the part of the step, the op, the scope and the host that take more time.
+/// Lists the part of the step, the op, the scope and the host whose time grew.
 fn causes(verdict: &LakeVerdict) -> Vec<String> {
     let part = verdict.cause_part.as_deref().map(|part| {
         let known = STEP_PARTS.iter().find(|(name, _)| *name == part);

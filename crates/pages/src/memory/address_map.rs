@@ -10,7 +10,7 @@ use base::format;
 use document::{Link, Point, Scatter};
 use report::View;
 
-/// Maximum number of rectangles. Keeps those with the largest product of bytes and time.
+/// Maximum number of rectangles. Keeps the rectangles with the largest product of bytes and time.
 const MOST_BLOCKS: usize = 600;
 
 /// Draws the map of a memory space's heap, with allocations stacked. Returns `None` if nothing is

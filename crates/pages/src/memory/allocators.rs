@@ -35,7 +35,7 @@ pub(super) fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     blocks.extend(figures(allocator).map(|figures| Block::Figures { figures }));
     blocks.push(Block::Scatter(over_time(allocator)));
     for (name, form, title) in [
-        (TableName::Allocations, "peak", "Alive at the peak"),
+        (TableName::Allocations, "peak", "Allocations alive at the peak"),
         (TableName::Allocators, "", "Allocators"),
         (TableName::MemoryTimeline, "", "Every allocation and release"),
     ] {
@@ -56,7 +56,7 @@ fn host(recorded: &Recorded, allocator: &Allocator) -> String {
     }
 }
 
-/// Usage below which fragmented free memory does not prevent allocations, in percent.
+/// Below this usage, in percent, fragmented free memory does not prevent allocations.
 const ROOMY_PERCENT: f64 = 50.0;
 
 fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
@@ -126,11 +126,11 @@ pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u6
     }
 }
 
-/// Times beyond this, in microseconds, are shown in seconds.
+/// Times above this limit, in microseconds, are shown in seconds.
 const SECONDS_FROM_US: f64 = 10e6;
 
-/// Share of the capacity that must be used at the peak for the capacity to be drawn. With a smaller share, drawing the
-/// capacity would flatten the curve.
+/// The capacity is drawn if at least this share of it is used at the peak. If less is used, the capacity would flatten
+/// the curve.
 const DRAWN_CAPACITY: f64 = 0.25;
 
 /// Draws used bytes as a step curve: the value of an event is valid until the next event.

@@ -13,7 +13,7 @@ pub(super) fn unit_of(most_bytes: u64) -> (&'static str, f64) {
 }
 
 /// Returns a line through these points. If there are many points, keeps the lowest and the highest point of each
-/// segment, so that no peak is lost:
+/// segment, so that no peak is lost.
 ///
 /// ```text
 ///  all   . .:'. . .:.  | .:'.. . .

@@ -22,13 +22,13 @@ pub(super) fn blocks(source: Source<'_>) -> Vec<Block> {
         let note = match device.source.as_str() {
             "allocator" => "Reported by its allocator.",
             "programs" => "From the largest program that runs on the device. This is a lower bound.",
-            "memory_profile" => "When the device memory profile was saved.",
-            "error" => "When the memory ran out.",
+            "memory_profile" => "Memory at the time when the device memory profile was saved.",
+            "error" => "Memory at the time when it ran out.",
             _ => "",
         };
         blocks.push(Block::Heading { text, note: Some(note.to_owned()).filter(|note| !note.is_empty()) });
         blocks.push(Block::Figures { figures: figures(device) });
-        blocks.extend(by_class("What fills it at the peak", &device.by_class));
+        blocks.extend(by_class("Contents of the memory at the peak", &device.by_class));
     }
     if memory.devices.len() > 1 {
         let columns = ["Device", "Peak", "Live", "Capacity", "Share of capacity"].map(str::to_owned).to_vec();
@@ -61,7 +61,7 @@ pub(super) fn blocks(source: Source<'_>) -> Vec<Block> {
         let name = format::printable(&program.module);
         // If the device names a program, the device's classes are the classes of the program.
         if fullest.is_none_or(|device| device.by_class.is_empty()) {
-            blocks.extend(by_class(&format!("What {name} fills memory with at its peak"), &program.by_class));
+            blocks.extend(by_class(&format!("Contents of the memory of {name} at its peak"), &program.by_class));
         }
         blocks.extend(buffers(&name, program));
     }
@@ -128,7 +128,7 @@ fn buffers(name: &str, program: &ProgramMemory) -> Option<Block> {
         let [class, scope, shape] = texts;
         cells([class, scope, shape, format::count(it.count), format::bytes(it.bytes)])
     });
-    let title = format!("Alive at the peak of {name}");
+    let title = format!("Buffers alive at the peak of {name}");
     let grid = Block::Grid(Grid { title: title.clone(), columns, rows: rows.collect() });
     (!program.buffers.is_empty()).then(|| Block::Fold { title, blocks: vec![grid] })
 }

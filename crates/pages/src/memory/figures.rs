@@ -1,4 +1,4 @@
-//! Figures of the page: sizes, and their share of the available memory.
+//! Figures of the memory page: sizes, and their share of the available memory.
 
 use document::Figure;
 use table::Unit;

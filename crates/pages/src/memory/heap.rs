@@ -29,7 +29,7 @@ pub(super) fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let mut blocks = vec![Block::Figures { figures: figures(profile, recorded.earlier_heap_profile()) }];
     if !profile.problems.is_empty() {
         blocks.push(Block::Note {
-            text: format!("The file is damaged. The numbers cover the readable part: {}.", profile.problems),
+            text: format!("The file is damaged ({}). The numbers cover only the readable part.", profile.problems),
         });
     }
     blocks.extend(buttons);

@@ -1,9 +1,9 @@
 //! Memory page: the contents of the memory at its peak, the time of the peak, and the owners of the memory.
 //!
-//! Uses only the memory data of a run ([`Recorded`]), so that a worker without the events can make it. The sources are
-//! independent: compiled programs (in program order), allocators (over time), a device memory profile (at one moment), and
-//! the text of an out-of-memory error (its largest buffers). The page lists missing sources, and explains how to record
-//! them.
+//! Uses only the memory data of a run ([`Recorded`]), so that a worker without the events can make the page. The
+//! sources are independent: compiled programs (in program order), allocators (over time), a device memory profile (at
+//! one moment), and the text of an out-of-memory error (its largest buffers). The page lists missing sources, and
+//! explains how to record them.
 
 mod address_map;
 mod allocators;
@@ -49,7 +49,7 @@ pub fn page(kept: Option<&KeptMemory>, query: &PageQuery) -> Page {
     Page { blocks }
 }
 
-/// Returns the details of the row with this index in the result of `asked`. Empty if there is none.
+/// Returns the details of the row with this index in the result of `asked`. Empty if there is no such row.
 pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
     let asked = Query { top: Some(index.saturating_add(1)), ..asked.clone() };
     let rows = kept.rows(name, variant, |rows| table::query(rows, &asked));
@@ -57,7 +57,7 @@ pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &
     rows.map(page).unwrap_or_default()
 }
 
-/// Returns links to the op that makes a buffer. For a part of a tuple, this is the op that makes the tuple.
+/// Returns links to the op that makes a buffer. For a part of a tuple, the links lead to the op that makes the tuple.
 fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
     let buffer = row.text("buffer");
     let link = |view: View| {
@@ -121,7 +121,7 @@ fn choice(option: &str, label: &str, values: Vec<(String, String)>, query: &Page
     (chosen, (choice.values.len() > 1).then_some(Block::Choice(choice)))
 }
 
-/// Returns the colour of a class. Classes reuse the colours of op families, because they never appear next to ops.
+/// Returns the colour of a class. Classes reuse the colours of op families, because classes never appear next to ops.
 fn colour(class: Class) -> ColourClass {
     match class {
         Class::Parameter => OpFamily::Matmul.into(),

@@ -12,7 +12,7 @@ use metrics::OpFamily;
 use report::View;
 use tables::TableName;
 
-/// Number of programs that the user can choose from: those with the largest peak.
+/// Number of programs that the user can choose from: the programs with the largest peaks.
 const MOST_PROGRAMS: usize = 12;
 
 /// Returns the blocks. Empty if no program has recorded buffers.
@@ -46,7 +46,7 @@ pub(super) fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     blocks.push(Block::Figures { figures: figures(&shown, recorded.device_memory_bytes) });
     let problems = memory.problems();
     if !problems.is_empty() {
-        let text = format!("The buffer assignment is damaged. The numbers cover the readable part: {problems}.");
+        let text = format!("The buffer assignment is damaged ({problems}). The numbers cover only the readable part.");
         blocks.push(Block::Note { text });
     }
     blocks.extend(kept.charts(&program, space.space, || charts(&shown)).iter().cloned());
@@ -75,7 +75,7 @@ fn what_if(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
         TableName::MemoryWhatIf,
         ("change", "Change"),
         &forms,
-        "What if (estimates), all programs",
+        "What-if estimates, all programs",
         query,
     )
 }

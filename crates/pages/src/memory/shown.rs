@@ -1,4 +1,4 @@
-//! Input for the blocks of a program.
+//! Data from which the page's blocks about a program's memory are built.
 
 use memory::{Classifier, ProgramMemory, SpaceMemory};
 

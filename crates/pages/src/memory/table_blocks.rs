@@ -1,4 +1,4 @@
-//! Tables of the page.
+//! Tables of the memory page.
 
 use super::super::filter::{Applied, applied};
 use super::KeptMemory;
@@ -10,7 +10,7 @@ use tables::{TableName, has_rows_of_memory};
 /// Returns the buffers that are alive at the peak, in the selected form.
 pub(super) fn buffers(kept: &KeptMemory, asked: &PageQuery) -> Vec<Block> {
     let forms = [("buffer", "Buffers"), ("class", "Classes"), ("scope", "Scopes"), ("source", "Source lines")];
-    chosen(kept, TableName::Buffers, ("buffers", "Rows"), &forms, "Alive at the peak, all programs", asked)
+    chosen(kept, TableName::Buffers, ("buffers", "Rows"), &forms, "Buffers alive at the peak, all programs", asked)
 }
 
 /// Returns a table in one of its forms, with a button for each form that has rows.

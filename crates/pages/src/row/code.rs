@@ -9,7 +9,8 @@ use document::{Block, Fact, Facts, Grid, GridCell};
 /// Columns of op tables that the code block already shows.
 pub(super) const COLUMNS: [&str; 5] = ["hlo_op_name", "operation", "source_info", "tf_op_name", "hlo_op_expression"];
 
-/// Number of call stack frames that are visible, and the largest number of frames in total.
+/// Number of call stack frames that are visible before the user opens the fold. The fold contains frames up to
+/// [`MOST_FRAMES`].
 const FIRST_FRAMES: usize = 8;
 const MOST_FRAMES: usize = 50;
 /// Maximum number of operands that are listed.

@@ -1,4 +1,4 @@
-//! Details of one table row: its links and its main columns. For an op, its code comes before its numbers. All other
+//! Details of one table row: its links and its main columns. The code of an op comes before its numbers. All other
 //! columns are folded.
 
 mod code;
@@ -14,7 +14,7 @@ use tables::TableName;
 /// Longest text that can serve as the name of a row. Longer texts are descriptions.
 const LONGEST_NAME: usize = 200;
 
-/// Returns the details of the row with this index in the result of `asked`. Empty if there is none.
+/// Returns the details of the row with this index in the result of `asked`. Empty if there is no such row.
 pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
     let asked = Query { top: Some(index.saturating_add(1)), ..asked.clone() };
     let table = query(&*source.rows_of_window(name, variant), &asked);
@@ -61,7 +61,7 @@ impl ChosenRow<'_> {
         self.cells.get(self.table.columns.iter().position(|column| column.key == key)?)
     }
 
-    /// Returns the text of a column. Returns `None` if it is empty.
+    /// Returns the text of a column. Returns `None` if the text is empty.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match self.cell(key)? {
             Cell::Text(text) if !text.is_empty() => Some(text),
@@ -130,8 +130,8 @@ impl ChosenRow<'_> {
             .then(|| Block::Fold { title, blocks: vec![Block::Facts(Facts { title: String::new(), facts })] })
     }
 
-    /// Returns the cells of the leading columns if `leads` is true, and otherwise those of the other columns. Excludes
-    /// columns that the code of an op shows.
+    /// Returns the cells of the leading columns if `leads` is true, and otherwise the cells of the other columns.
+    /// Excludes columns that the code of an op shows.
     fn cells_of(&self, op: Option<&op::Op<'_>>, leads: bool) -> impl Iterator<Item = (&Column, &Cell)> {
         let first = self.name.shown().leading;
         let has_code = op.is_some();

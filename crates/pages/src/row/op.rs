@@ -27,7 +27,7 @@ pub(super) struct Op<'a> {
 }
 
 impl<'a> Op<'a> {
-    /// Returns the op of a row. Returns `None` if it is ambiguous.
+    /// Returns the op of a row. Returns `None` if several ops match the row.
     pub(super) fn of(context: Context<'a>, row: &ChosenRow<'_>) -> Option<Op<'a>> {
         let (ops, trace) = (&context.analysis.ops, context.trace());
         if !matches!(row.name, TableName::Ops | TableName::Roofline | TableName::Kernels) {
@@ -144,7 +144,7 @@ impl<'a> Op<'a> {
         name.map_or_else(|| format!("step {at}"), |name| format!("step {name}"))
     }
 
-    /// Returns the reason why the bound of the op is unknown. Returns `None` if it is known.
+    /// Returns the reason why the bound of the op is unknown. Returns `None` if the bound is known.
     pub(super) fn unknown_bound(&self) -> Option<Fact> {
         self.why_no_bound().map(|value| Fact { label: "Bound by".to_owned(), value, ..Fact::default() })
     }

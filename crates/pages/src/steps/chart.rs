@@ -46,7 +46,7 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
     chart
 }
 
-/// Draws the chart of the steps for the overview. Its title links to the steps page.
+/// Draws the chart of the steps for the overview. The title of the chart links to the steps page.
 pub(crate) fn overview(source: Source<'_>) -> Stack {
     let about = About::new(metric!("steps[].duration_us"), View::Steps);
     Stack { about: Some(about), ..by_step(source, None) }
@@ -129,7 +129,7 @@ fn step(profile: &UnifiedProfile, index: u64) -> Option<&Step> {
     profile.steps.get(at).filter(|step| step.index == index)
 }
 
-/// Returns the name of a step in the trace. If it has none, returns its position.
+/// Returns the name of a step in the trace. If the step has no name, returns its position.
 pub(crate) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     match step(profile, index).and_then(|step| step.name.as_deref()) {
         Some(name) => format!("step {name}"),
@@ -137,8 +137,8 @@ pub(crate) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     }
 }
 
-/// Returns the reason why the statistics exclude these steps. Returns an empty string if the statistics include one of
-/// them.
+/// Returns the reason why the statistics exclude these steps. Returns an empty string if the statistics include at
+/// least one of the steps.
 fn mark(profile: &UnifiedProfile, mut group: impl Iterator<Item = u64>) -> String {
     let Some(first) = group.next().and_then(|index| step(profile, index)).filter(|step| !step.counted) else {
         return String::new();

@@ -42,7 +42,8 @@ pub(super) fn of_trace(context: &Context<'_>, mean: &MeanPart, device: Option<u3
     })
 }
 
-/// Returns the figures of the steps that the profile contains, or only those of the step times.
+/// Returns the figures from a profile. If the profile has no breakdown of steps, returns only the figures of the step
+/// times.
 pub(super) fn of_profile(profile: &UnifiedProfile) -> Vec<Figure> {
     let timing = &profile.step_timing;
     let Some(breakdown) = &profile.step_breakdown else {
@@ -230,7 +231,7 @@ fn host_busy(mean: &MeanPart) -> Figure {
     let device = format::optional_percent(percent(mean.busy_us()));
     let note = match mean.host_busy_us {
         Some(_) => format!("the device: {device}"),
-        None => format!("The trace has no host threads; the device is busy {device}."),
+        None => format!("The trace has no host threads. Device busy: {device}."),
     };
     let value = mean.host_busy_us.and_then(percent);
     Figure {

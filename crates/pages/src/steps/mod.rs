@@ -95,8 +95,8 @@ fn charts(source: Source<'_>, device: Option<u32>, num_devices: usize, has_steps
     blocks
 }
 
-/// Lists the events of the steps that the filter names, or of all steps if the filter names only a part. Returns `None` if
-/// it names neither.
+/// Lists the events of the steps that the filter names, or of all steps if the filter names only a part. Returns `None`
+/// if the filter names neither.
 fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
     let about = |key: &str| filter::terms_on(&query.filter, key);
     let (of_steps, of_part) = (about("step"), about("part"));

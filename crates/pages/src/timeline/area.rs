@@ -1,4 +1,5 @@
-//! Exact statistics of a selected range. They cover all events in the range, not only the drawn ones.
+//! Exact statistics of a selected range. The statistics cover all events in the range, not only the events that are
+//! drawn.
 
 use super::Outcome;
 use crate::{PageQuery, table_block_of};
@@ -13,13 +14,13 @@ use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 /// Option for the grouping of events.
 const OPTION: &str = "area";
 
-/// Number of rows in the first response. More than fit on the screen.
+/// Number of rows in the first response, which is more than fit on the screen.
 const FIRST_ROWS: u32 = 50;
 /// Maximum number of counters that are listed below the table. The table grouped by counter lists all counters.
 const MAX_COUNTERS: u32 = 50;
 
-/// Returns the statistics of a time range. `rows` contains the top and bottom of the selected lines in the picture;
-/// without it, the statistics cover all lines.
+/// Returns the statistics of a time range. `rows` contains the top and the bottom of the selected lines in the picture.
+/// If `rows` is `None`, the statistics cover all lines.
 pub(super) fn outcome(
     context: Context<'_>,
     kept: &Timeline,
@@ -83,7 +84,7 @@ pub(super) fn outcome(
     }
 }
 
-/// Returns the contents of the tracks between two heights of the rows.
+/// Returns the contents of the tracks between two vertical positions among the rows.
 fn shown_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<Shows> {
     let rows = scene.layout.visible(top..bottom.max(top.saturating_add(1)));
     let tracks = rows.iter().filter_map(|row| match row.content {
@@ -93,7 +94,7 @@ fn shown_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<Shows> {
     tracks.map(|track| track.shows).collect()
 }
 
-/// Returns the recorded lines.
+/// Returns the recorded lines among the contents `shown`.
 fn lines_of(shown: &[Shows]) -> Vec<u32> {
     let line = |shows: &Shows| match shows {
         Shows::Events(Origin::Captured, line) | Shows::Scopes(_, line) => Some(line.get()),

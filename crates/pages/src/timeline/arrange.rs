@@ -20,8 +20,8 @@ pub enum TrackChange {
     Up,
     /// Moves the track down by one place.
     Down,
-    /// Moves a track that the user dragged by its name to the position of the pointer. Coordinates are in CSS pixels from
-    /// the upper left corner of the events.
+    /// Moves a track to the position of the pointer, after the user dragged the track by its name. Coordinates are in
+    /// CSS pixels from the upper left corner of the events.
     Move {
         /// Position where the drag began.
         from: (f64, f64),
@@ -41,7 +41,7 @@ pub(super) fn meant(scene: &Scene<'_>, sight: &Sight) -> Option<TrackId> {
     }
 }
 
-/// Returns the track below a point, and whether its name is at that point.
+/// Returns the track below a point, and true if the track's name is at that point.
 fn below(scene: &Scene<'_>, sight: &Sight, point: Option<(f64, f64)>) -> Option<(TrackId, bool)> {
     let (x, y) = point?;
     match on_name(sight, scene.hit(x, y)?) {

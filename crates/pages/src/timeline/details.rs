@@ -1,5 +1,5 @@
-//! Details of one event: its time, the statistics of its op, its launch or what it launched, and
-//! all data that the file contains about it.
+//! Details of one event: its time, the statistics of its op, its launch or the work that it launched, and all data that
+//! the file contains about it.
 
 use super::{line_of, linked};
 use crate::program_graph;
@@ -151,7 +151,7 @@ fn told(trace: &Trace, id: EventId) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Grid(named_values("Values in the file", &rows)))
 }
 
-/// Returns a table of names in a file and their values.
+/// Returns a table of values under the names that the file uses.
 pub fn named_values(title: &str, values: &[(String, String)]) -> Grid {
     let row = |(name, value): &(String, String)| vec![GridCell::text(name), GridCell::text(value)];
     let columns = ["Name in the file", "Value"].map(str::to_owned).to_vec();

@@ -7,7 +7,7 @@ use trace::Interval;
 
 /// The initial range shows only the devices' work if the work is shorter than the capture divided by this number.
 const LEAST_PART: i64 = 4;
-/// Margin on each side of the work: the work divided by this number.
+/// The margin on each side of the work is the duration of the work divided by this number.
 const MARGIN_PART: i64 = 10;
 
 /// Returns the start and end of the devices' work with a margin, in picoseconds from the start of the capture. Returns

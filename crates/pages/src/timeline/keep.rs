@@ -22,7 +22,8 @@ pub enum Keep {
     Range {
         /// Start and end of the range, in picoseconds from the start of the capture.
         range_ps: (i64, i64),
-        /// Heights among the rows at which the range begins and ends. Absent for all tracks.
+        /// Vertical positions of the top and the bottom of the range among all rows. Absent if the range covers all
+        /// tracks.
         rows: Option<(u32, u32)>,
     },
     /// Selects the flag or range with this number.

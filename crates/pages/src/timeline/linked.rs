@@ -6,8 +6,7 @@ use document::{Block, Grid, GridCell};
 use timeline::{EventRef, LinkKind, Linked, MOST_ARROWS};
 use trace::Trace;
 
-/// Lists the linked events, nearest first, as many as have arrows. Returns `None` if there are
-/// none.
+/// Lists the linked events, nearest first, as many as have arrows. Returns `None` if there are no linked events.
 pub(super) fn block(trace: &Trace, linked: &[Linked]) -> Option<Block> {
     let rows: Vec<_> = linked.iter().take(MOST_ARROWS).filter_map(|it| row(trace, it)).collect();
     let title = match linked.len() {

@@ -49,12 +49,14 @@ pub enum Action {
     Area {
         /// Start and end of the range, in picoseconds from the start of the capture.
         range_ps: (i64, i64),
-        /// Heights among the rows at which the range begins and ends. Absent for all tracks.
+        /// Vertical positions of the top and the bottom of the range among all rows. Absent if the range covers all
+        /// tracks.
         rows: Option<(u32, u32)>,
-        /// True to return only the first rows of the range's table. This takes a fraction of the time for all rows.
+        /// True to return only the first rows of the range's table. Returning the first rows takes a fraction of the
+        /// time that all rows take.
         first_look: bool,
     },
-    /// Returns the time of a step, without a selection.
+    /// Returns the time of a step, and selects nothing.
     WhenIs {
         /// Index of the step. Absent for the step with the median duration.
         step: Option<u32>,
@@ -80,7 +82,7 @@ impl Action {
 /// Result of an action on the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// New arrangement of the tracks, if it changed. In that case, nothing else has changed.
+    /// New arrangement of the tracks, if it changed. If the arrangement changed, nothing else did.
     pub arrangement: Option<String>,
     /// New list of kept flags and ranges, if it changed.
     pub bookmarks: Option<String>,
@@ -92,9 +94,9 @@ pub struct Outcome {
     pub event: Option<EventRef>,
     /// Time of the selected event: start and end in picoseconds from the start of the capture.
     pub range_ps: Option<(i64, i64)>,
-    /// Heights among the rows at which the selected range begins and ends.
+    /// Vertical positions of the top and the bottom of the selected range among all rows.
     pub rows: Option<(u32, u32)>,
-    /// Upper edge of the selected event's lane and its height, among the rows.
+    /// Vertical position of the upper edge of the selected event's lane among all rows, and the height of the lane.
     pub place: Option<(u32, u32)>,
     /// Details of the selection.
     pub page: Page,
@@ -105,7 +107,7 @@ pub struct Outcome {
     pub said: String,
     /// Start and end of the capture, if the time of a step was requested.
     pub extent_ps: Option<(i64, i64)>,
-    /// Number of events that pass the filter, if there is one.
+    /// Number of events that pass the filter, if a filter is set.
     pub passing: Option<u64>,
     /// True if the table of a range has more rows than were returned.
     pub has_more_rows: bool,
@@ -116,7 +118,7 @@ pub struct Outcome {
 ///
 /// # Errors
 ///
-/// Returns the reason if a run only has a profile.
+/// Returns the reason if the run was imported from an earlier result.
 pub(super) fn blocks(source: super::Source<'_>) -> Result<Vec<Block>, Absent> {
     let is_empty = source.events("timeline")?.trace().events.is_empty();
     let reason = "This run has no events. Its memory data is on the Memory page.";
@@ -203,7 +205,7 @@ fn done(
     outcome
 }
 
-/// Maps a hit to the left of the events, where the names are, to a track without an event.
+/// Maps a hit on the names, which are to the left of the events, to a track without an event.
 fn on_name(sight: &Sight, hit: Hit) -> Hit {
     match hit {
         Hit::Track(track, _) if sight.pointer.is_some_and(|(x, _)| x < 0.0) => Hit::Name(track),
@@ -236,7 +238,7 @@ pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     }
 }
 
-/// Returns the number of digits that state a start precisely to a hundredth of a length, at most nine digits.
+/// Returns the number of digits, at most nine, with which `start` is precise to a hundredth of `length`.
 fn digits(start: Ps, length: Ps) -> usize {
     let mut lengths = start.as_ps() / length.as_ps().max(1);
     let mut digits = 3;

@@ -38,8 +38,8 @@ const TIMES: [(&str, &str); 2] =
 const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
 
 /// Returns true if events of a kind pass the filter of all views. Words match the name, op, category, path and thread.
-/// Conditions apply if they name one of these properties. `devices` contains the categories of ops that do not record their
-/// category. `None` for a derived trace.
+/// Conditions apply if they name one of these properties. `devices` contains the categories of ops that do not record
+/// their category. `devices` is `None` for a derived trace.
 pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, kind: &EventKind) -> bool {
     let args = trace.args.get(kind.args);
     let name = trace.text(kind.name);
@@ -107,15 +107,15 @@ pub(crate) fn link_to_time_of(finding: &Finding, context: &Context<'_>) -> Optio
     Some(Link { range_ps: Some((start, end)), event, ..Link::to(View::Timeline, "") })
 }
 
-/// Returns a link to the same events on the timeline. Returns `None` if the filter has no condition on events.
+/// Returns a link to the events of `link` on the timeline. Returns `None` if the filter has no condition on events.
 pub(crate) fn link_to_events(link: &Link) -> Option<Link> {
     let filter = Filter::parse(&link.filter);
     let tells = !filter.is_empty() && filter.columns().all(|key| KEYS.contains(&key));
     tells.then(|| Link::to(View::Timeline, &link.filter))
 }
 
-/// Returns the options of the URL in addition to the filter. The visible range extends past each end of the selected range
-/// by half its length. A selected event alone gets a wider margin.
+/// Returns the options of the URL in addition to the filter. The visible range extends past each end of the selected
+/// range by half its length. A selected event without a selected range gets a wider margin.
 pub fn options(link: &Link) -> Vec<(&'static str, String)> {
     let selected = link.range_ps.map(|(start, end)| (SELECTION, format!("{start}-{end}")));
     let length = |(start, end): (i64, i64)| end.saturating_sub(start);
@@ -128,7 +128,7 @@ pub fn options(link: &Link) -> Vec<(&'static str, String)> {
     seen.into_iter().chain(selected).chain(event).collect()
 }
 
-/// Returns the most informative host event during a time from the start of the capture.
+/// Returns the most informative host event between two times, in picoseconds from the start of the capture.
 fn host_event(context: &Context<'_>, (start, end): (i64, i64)) -> Option<EventId> {
     let captured = &context.analysis.captured;
     let origin = captured.capture?.start;
@@ -188,7 +188,8 @@ mod tests {
         assert_eq!(link("a \"quoted\" name", "hlo_op_name"), None);
     }
 
-    /// Ops of a CPU or GPU do not record their category. They use the category that the ops page shows.
+    /// Ops of a CPU or GPU do not record their category. The filter uses the category that the ops page shows for these
+    /// ops.
     #[test]
     fn categories_match_the_page_of_ops() {
         let mut b = trace::TraceBuilder::new();

@@ -1,4 +1,4 @@
-//! Fused attention of cuDNN: `jax.nn.dot_product_attention`, which makes the same call on a GPU.
+//! Reproduces cuDNN's fused attention with `jax.nn.dot_product_attention`, which makes the same call on a GPU.
 
 use hlo::ArrayShape;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Collectives: calls inside `jax.shard_map` over the mesh of the script.
+//! Reproduces collectives as calls inside `jax.shard_map` over the mesh of the script.
 
 use hlo::collective;
 
@@ -63,7 +63,7 @@ fn together(op: &Op<'_>) -> String {
     }
 }
 
-/// Returns the operands in the types of the results.
+/// Returns the operands, converted to the types of the results.
 fn typed(op: &Op<'_>) -> Result<String, Unsupported> {
     let results = op.it.shape.arrays();
     match op.arguments {
@@ -76,7 +76,7 @@ fn typed(op: &Op<'_>) -> Result<String, Unsupported> {
     }
 }
 
-/// Returns the function of a reduction over devices.
+/// Returns the JAX function for a reduction over devices.
 fn reduction(op: &Op<'_>) -> Result<&'static str, Unsupported> {
     match simple(op.module, op.it, 0) {
         Some("add") => Ok("psum"),

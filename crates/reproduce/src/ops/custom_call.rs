@@ -72,8 +72,8 @@ pub(crate) fn is_mark(it: &Instruction) -> bool {
     matches!(target, "AllocateBuffer" | "PrepareAsyncCallStart" | "PrepareAsyncCallDone" | "Noop")
 }
 
-/// Returns the error for a call for which JAX has no function. The error includes what the program records about the call's
-/// origin.
+/// Returns the error for a custom call that JAX cannot reproduce. The error includes what the program records about the
+/// call's origin.
 fn unknown(op: &Op<'_>, target: &str) -> Unsupported {
     let path = op.it.metadata.op_name.as_str();
     let name = match path {
@@ -96,7 +96,8 @@ fn unknown(op: &Op<'_>, target: &str) -> Unsupported {
     Unsupported::CustomCall { target: names::comment(target), hint: format!(": it is {kernel}{name}") }
 }
 
-/// Returns the number of leading results that the script has. The others are scratch memory and the status of the library.
+/// Returns how many results, from the first on, the script returns. The other results are scratch memory and the status
+/// of the library.
 pub(crate) fn results(it: &Instruction) -> usize {
     let target = it.attributes().custom_call_target.as_str();
     let all = it.shape.tuple().len();
@@ -112,7 +113,8 @@ pub(crate) fn results(it: &Instruction) -> usize {
     }
 }
 
-/// Returns the LAPACK routine without library and type: `potrf` for `lapack_spotrf_ffi` and `cusolver_potrf_ffi`.
+/// Returns the LAPACK routine without the names of the library and the type: `potrf` for `lapack_spotrf_ffi` and
+/// `cusolver_potrf_ffi`.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_suffix("_ffi")?;
     if let Some(name) = name.strip_prefix("cusolver_").or_else(|| name.strip_prefix("hipsolver_")) {
@@ -158,8 +160,8 @@ fn linear_algebra(op: &Op<'_>, target: &str) -> Result<Option<String>, Unsupport
     Ok(Some(found))
 }
 
-/// Returns a solve with the options of the call. The options are numbers of letters, `{diag = 78 : ui8, side = 76 : ui8,
-/// ...}`, or JSON.
+/// Returns a triangular solve with the options of the call. The options are character codes (`{diag = 78 : ui8, side =
+/// 76 : ui8, ...}`) or JSON.
 fn triangular_solve(op: &Op<'_>, a: &str) -> Result<String, Unsupported> {
     let config = op.own().backend_config.as_str();
     let letter = |name: &str| {

@@ -72,7 +72,7 @@ fn dimensions(numbers: &DotDimensions) -> String {
     )
 }
 
-/// Returns the argument `precision` of a dot or convolution. Empty for the default.
+/// Returns the argument `precision` of a dot or convolution. The text is empty for the default precision.
 pub(super) fn precision(op: &Op<'_>) -> String {
     let own = op.own();
     let algorithm = usize::try_from(own.dot_algorithm).ok().and_then(|at| ALGORITHMS.get(at));

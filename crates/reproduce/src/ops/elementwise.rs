@@ -6,7 +6,7 @@ use super::Op;
 use crate::functions::Functions;
 use crate::{Unsupported, python};
 
-/// `(opcode, function of jax.lax)`. Each function takes as many arguments as the opcode has operands.
+/// Pairs of an opcode and its function in `jax.lax`. Each function takes as many arguments as the opcode has operands.
 const CALLS: &[(&str, &str)] = &[
     ("abs", "abs"),
     ("acos", "acos"),
@@ -106,7 +106,8 @@ pub(super) fn expression(
     Ok(Some(found))
 }
 
-/// Returns the call in the type of the widest operand. If the result has another type, converts the value to it.
+/// Returns the call with all operands converted to the widest type. If the result has another type, converts the result
+/// to that type.
 fn arithmetic(op: &Op<'_>, name: &str) -> Result<String, Unsupported> {
     let result = op.result()?.data_type;
     // The first operand of a select is a boolean, and the functions below change the type.

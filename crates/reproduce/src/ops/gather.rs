@@ -65,7 +65,8 @@ fn scatter(op: &Op<'_>) -> Result<String, Unsupported> {
     Ok(format!("lax.{call}({}, {}, {}, {dimensions}){}", op.arg(0)?, indices(op)?, updates, promises(op)))
 }
 
-/// Returns the last arguments. The indices of the script are in bounds. HLO clamps or skips indices that are out of bounds.
+/// Returns the last arguments, which promise that the indices are in bounds. This is true for the indices that the
+/// script creates, but HLO clamps or skips other indices.
 fn promises(op: &Op<'_>) -> String {
     let flag = |name: &str, set: bool| if set { format!(", {name}=True") } else { String::new() };
     format!(
@@ -75,7 +76,7 @@ fn promises(op: &Op<'_>) -> String {
     )
 }
 
-/// Returns the indices with the index vectors in the last dimension, as JAX has them.
+/// Returns the indices with the index vectors in the last dimension, which JAX expects.
 fn indices(op: &Op<'_>) -> Result<String, Unsupported> {
     let (value, shape) = (op.arg(1)?, op.operand(1)?);
     let rank = shape.dimensions.len();

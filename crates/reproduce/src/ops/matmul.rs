@@ -13,12 +13,12 @@ pub(super) fn config(op: &Op<'_>) -> Result<Value, Unsupported> {
     serde_json::from_str(&op.own().backend_config).map_err(|_| op.lacks("the configuration"))
 }
 
-/// Returns a part of the configuration. Older programs store it without a wrapper.
+/// Returns a part of the configuration. Older programs store the part without a wrapper.
 pub(super) fn part<'v>(config: &'v Value, name: &str) -> &'v Value {
     config.get(name).unwrap_or(config)
 }
 
-/// Returns a list of numbers, which may be text.
+/// Returns a list of numbers, which the configuration may contain as text.
 pub(super) fn numbers(value: Option<&Value>) -> Vec<i64> {
     let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     items.iter().filter_map(|it| it.as_i64().or_else(|| it.as_str()?.parse().ok())).collect()

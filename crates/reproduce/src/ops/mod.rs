@@ -43,8 +43,8 @@ impl<'a> Op<'a> {
         found.ok_or_else(|| Unsupported::missing("the shape of an operand", &self.it.name))
     }
 
-    /// Returns the expression of the `n`-th operand, converted to a type. TPU programs mix types of different precision in
-    /// one instruction, and JAX does not allow this.
+    /// Returns the expression of the `n`-th operand, converted to a type. TPU programs mix types of different precision
+    /// in one instruction, which JAX does not allow.
     pub(crate) fn typed(&self, n: usize, wanted: DataType) -> Result<String, Unsupported> {
         let value = self.arg(n)?;
         let own = self.module.operand(self.it, n).and_then(|it| it.shape.array()).map(|it| it.data_type);
@@ -99,7 +99,7 @@ impl<'a> Op<'a> {
     }
 }
 
-/// Returns the value of an instruction, given the expressions of its operands.
+/// Returns the Python expression of an instruction, given the expressions of its operands.
 pub(crate) fn expression(
     functions: &mut Functions<'_>,
     it: &Instruction,

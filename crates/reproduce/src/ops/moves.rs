@@ -84,7 +84,7 @@ fn copy(op: &Op<'_>) -> Result<String, Unsupported> {
     })
 }
 
-/// Returns the value of a constant. The module contains the values only of constants with a single number.
+/// Returns the value of a constant. The module contains only the values of constants with a single number.
 fn constant(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<String, Unsupported> {
     let result = op.result()?;
     let literal = op.own().literal.as_str();

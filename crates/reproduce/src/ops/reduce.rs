@@ -29,7 +29,8 @@ pub(super) fn expression(
     Ok(Some(found))
 }
 
-/// Returns the values, the initial values and the computation. If there are several values, they are tuples.
+/// Returns the values, the initial values and the computation. If there are several values, the values and the initial
+/// values are tuples.
 fn parts(functions: &mut Functions<'_>, op: &Op<'_>) -> Result<[String; 3], Unsupported> {
     let count = op.arguments.len() / 2;
     let (values, initial) = op.arguments.split_at_checked(count).ok_or_else(|| op.lacks("an operand"))?;

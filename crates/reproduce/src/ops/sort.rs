@@ -1,4 +1,4 @@
-//! Sorts, and selection of the largest values.
+//! Sorts, and selects the largest values.
 
 use hlo::{InstructionIndex, Module};
 
@@ -44,7 +44,7 @@ struct Keys {
     descending: bool,
 }
 
-/// Returns the operands that the comparison reads. The comparison has two parameters per operand.
+/// Returns the operands that the comparison reads as keys. The comparison has two parameters per operand.
 fn keys(op: &Op<'_>) -> Option<Keys> {
     let computation = op.module.called(op.it, 0)?;
     let body = op.module.instructions_of(computation);
@@ -65,7 +65,7 @@ fn keys(op: &Op<'_>) -> Option<Keys> {
     Some(Keys { count: count.max(1), leading, descending })
 }
 
-/// Returns true if a value is derived from the second parameter of a pair.
+/// Returns true if a value is derived from the second of an operand's two parameters.
 fn reads_second_first(module: &Module, mut index: InstructionIndex) -> bool {
     for _ in 0..crate::limits::DEPTH {
         let Some(it) = module.at(index) else { return false };

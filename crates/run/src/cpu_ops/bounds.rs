@@ -1,4 +1,4 @@
-//! Finds upper bounds for the ends of ops, and the ops that are nested in others, from the events of their threads.
+//! From the events of each thread, finds upper bounds for the ends of ops, and the ops that are nested in other ops.
 
 use super::{Marker, OpEvent};
 use base::{Ps, sort};
@@ -7,21 +7,21 @@ use trace::Trace;
 /// Name of the spans in which XLA's executor runs ready ops.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
-/// A marker and the event before it on its thread are treated as adjacent if the time between them is at most this.
-/// Between adjacent events there is only the return from a function. The return takes about a microsecond.
+/// Maximum time between a marker and the previous event on its thread for which the two are treated as adjacent.
+/// Between adjacent events, a function only returns. The return takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
-/// The last event that ended before a marker on its thread.
+/// The last event that ended on a marker's thread before the marker.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Before {
     end: Ps,
-    /// Start of the event, reversed, so that the outermost of several events that end together is the greatest.
+    /// Start of the event, reversed. Of several events that end together, the outermost event is then the greatest.
     start: std::cmp::Reverse<Ps>,
     is_execute: bool,
 }
 
-/// Returns, for each op, the start of the executor's span that directly precedes the op's marker on its thread. The op
-/// had ended by that time. `None` for ops that end within their event.
+/// For each op, returns the start of the executor's span that directly precedes the op's marker on the marker's thread.
+/// The op had ended by the start of this span. Returns `None` for ops that end within their event.
 pub(super) fn starts_of_next_spans(trace: &Trace, ops: &[OpEvent], marked: &[Option<Marker>]) -> Vec<Option<Ps>> {
     let mut found = vec![None; ops.len()];
     let mut wanted: Vec<Vec<(Ps, usize)>> = vec![Vec::new(); trace.lines.len()];
@@ -62,7 +62,7 @@ pub(super) fn starts_of_next_spans(trace: &Trace, ops: &[OpEvent], marked: &[Opt
     found
 }
 
-/// Returns, for each op, the innermost op whose event contains its event on the same thread. `ops` must be sorted.
+/// For each op, returns the innermost op on the same thread whose event contains the op's event. `ops` must be sorted.
 pub(super) fn on_thread_of(ops: &[OpEvent], lines: usize) -> Vec<Option<usize>> {
     let mut open: Vec<Vec<usize>> = vec![Vec::new(); lines];
     let mut found = Vec::with_capacity(ops.len());

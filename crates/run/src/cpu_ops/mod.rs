@@ -1,11 +1,12 @@
-//! Analyses the ops of XLA's CPU backend. Finds their ends, the ops that run inside others, and the events that belong
-//! to one execution.
+//! Analyses the ops of XLA's CPU backend. Finds the ends of the ops, the ops that run inside other ops, and the events
+//! that belong to one execution of an op.
 //!
-//! An op's event is the call that starts it. If the op computes on other threads, the call returns before the op ends. XLA then
-//! marks the end with an event `end: <op>` with the number of the op's event ([`trace::EventColumn::Producer`],
-//! [`trace::EventColumn::Consumer`]). XLA notifies the waiters of an op in reverse order, and the marker comes last: the thread
-//! that completes an op first runs the ops that became ready. So the marker may come long after the end. crossprof takes the
-//! earliest of these times as the end of an op:
+//! The event of an op is the call that starts the op. If the op computes on other threads, this call returns before the
+//! op ends. XLA then marks the end of the op with an event `end: <op>`, which contains the number of the op's event
+//! ([`trace::EventColumn::Producer`], [`trace::EventColumn::Consumer`]). When an op completes, XLA notifies its waiters
+//! in reverse order, and writes the marker last. Before that, the thread that completed the op runs the ops that became
+//! ready. Therefore, the marker may come long after the end of the op. crossprof takes the earliest of four times as
+//! the end.
 //!
 //! ```text
 //! thread 1   [dot  )                                         the event: only the start
@@ -16,8 +17,8 @@
 //!                                                            result, 3: its marker; 4: the end of the op that it runs in
 //! ```
 //!
-//! Each of these times is an upper bound, because the op had ended by that time. A loop, call or branch ends with the last op
-//! that runs in it: only its marker comes later. An op without a marker keeps the end of its event.
+//! Each of the four times is an upper bound, because the op had ended by that time. A loop, call or branch ends with
+//! the last op that runs in it, and its marker comes later. An op without a marker keeps the end of its event.
 
 mod bounds;
 mod program;
@@ -52,7 +53,7 @@ struct Marker {
     start: Ps,
 }
 
-/// Role of a kind of event.
+/// Role of the events of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Op,
@@ -60,9 +61,9 @@ enum Role {
     Other,
 }
 
-/// Extends the events of the ops of XLA's CPU backend to the ends of the ops, and stores the relations between the ops. Runs
-/// once per trace. The time is linear in the number of events, except that the events of the ops are sorted. Does nothing if
-/// there are no such ops.
+/// Extends the events of ops of XLA's CPU backend to the ends of these ops, and stores the relations between the ops.
+/// Does nothing if the trace was already completed. The time is linear in the number of events, except for the sorting
+/// of the ops' events. Does nothing if the trace has no such ops.
 pub(crate) fn complete(trace: &mut Trace, modules: &Modules) {
     if trace.cpu_ops.is_some() {
         return;
@@ -99,20 +100,21 @@ pub(crate) fn undo(trace: &mut Trace) {
 }
 
 fn later(count: u64) -> Warning {
-    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events. The end of each is taken as \
-                   the earliest of its end marker, the first op that uses its result and the next event of its thread, so \
-                   its time is an upper bound.";
+    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events. crossprof takes the \
+                   earliest of four times as the end of such an op: its end marker, the first op that uses its result, \
+                   the next event of its thread, and the end of the op that runs it. The time of the op is therefore \
+                   an upper bound.";
     Warning::new(WarningCode::CpuOpEndsAreBounds, message).with_count(count)
 }
 
 fn unknown_ends() -> Warning {
-    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events, and a trace JSON does not \
-                   record their ends. They appear too short, and the device's idle time too long.";
-    Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb next to it.")
+    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events, and a JSON trace does \
+                   not record their ends. These ops appear too short, and the device's idle time appears too long.";
+    Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb file next to this trace.")
 }
 
-/// Returns the role of each [kind](trace::Events::kinds) of event. Empty if an accelerator ran ops, because the run's
-/// devices are then the accelerators.
+/// Returns the role of each [kind](trace::Events::kinds) of events. Returns an empty list if an accelerator ran ops,
+/// because the devices of the run are then the accelerators.
 fn roles(trace: &Trace) -> Vec<Role> {
     let kinds = trace.events.kinds();
     let line = |index: usize| trace.lines.get(index).map(|line| line.kind);
@@ -130,13 +132,13 @@ fn roles(trace: &Trace) -> Vec<Role> {
     kinds.iter().map(role).collect()
 }
 
-/// Ops that end after their events, and the relations between all ops.
+/// Ops that end after their events, and relations between all ops.
 #[derive(Default)]
 struct OpEnds {
-    /// Ends by event, ascending.
+    /// End of each op that ends after its event, sorted by event.
     ends: Vec<(EventId, Ps)>,
     relations: CpuOps,
-    /// True if some ops end later than their events, but the trace does not record which ones.
+    /// True if some ops end after their events, but the trace does not record which ones.
     ends_unknown: bool,
 }
 
@@ -220,7 +222,7 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
     found
 }
 
-/// Moves the ends of the loops, calls and branches with a marker to the ends of the last ops that run in them.
+/// Sets the ends of loops, calls and branches that have a marker to the ends of the last ops that run in them.
 ///
 /// ```text
 /// while  [  )......................................................|end: while

@@ -1,4 +1,5 @@
-//! Reads the relations between ops from the compiled program: the ops that use the result of an op, and the ops that run it.
+//! Reads the relations between ops from the compiled program: the ops that use the result of an op, and the ops that
+//! run the op.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -6,36 +7,38 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use hlo::{Instruction, InstructionIndex, Module};
 use trace::{StrId, Trace};
 
-/// Maximum number of instructions examined for the uses of one op. Real chains have only a few.
+/// Maximum number of instructions that are examined to find the uses of one op. Real chains of uses have only a few
+/// instructions.
 const MAX_VISITED: usize = 10_000;
 
 /// Opcodes of ops that run other ops or may run foreign code.
 const RUNS_OTHERS: &[&str] = &["async-start", "call", "conditional", "custom-call", "while"];
 
-/// An op of a program.
+/// An op of a compiled program.
 #[derive(Debug, Default)]
 pub(super) struct ProgramOp {
-    /// The ops that use its result, by their numbers in the program.
+    /// The ops that use the result of this op, by their numbers in the program.
     pub(super) users: Vec<usize>,
-    /// The ops that run its computation, by their numbers in the program. Empty for ops of the entry computation.
+    /// The ops that run the computation of this op, by their numbers in the program. The list is empty for ops of the
+    /// entry computation.
     pub(super) callers: Vec<usize>,
     /// The computation that contains the op. `None` if the program does not contain the op.
     pub(super) computation: Option<u32>,
-    /// True if the computation is the entry, which runs once per run.
+    /// True if this computation is the entry computation, which runs once per program run.
     pub(super) is_entry: bool,
-    /// True if the op computes by itself and runs no other ops or foreign code.
+    /// True if the op itself computes, and runs no other ops and no foreign code.
     pub(super) is_leaf: bool,
 }
 
-/// The ops of a program that events name.
+/// The ops of a compiled program that have events.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     pub(super) ops: Vec<ProgramOp>,
 }
 
 impl Program {
-    /// Creates the program of the ops in `names`, which are the names in events. The position of a name is the number
-    /// of the op.
+    /// Creates the program for the ops in `names`, which are names of ops in events. The position of a name in `names`
+    /// is the number of the op.
     pub(super) fn new(trace: &Trace, module: Option<&Module>, names: &[StrId]) -> Program {
         let Some(module) = module else {
             return Program { ops: names.iter().map(|_| ProgramOp::default()).collect() };
@@ -88,8 +91,9 @@ impl Graph {
         Graph { users, callers }
     }
 
-    /// Finds the ops that use the result of an instruction. Follows instructions without events: aliases, tuples, and ops whose
-    /// events were lost. Elements of tuples are tracked separately: a use of one element is not a use of the other elements.
+    /// Finds the ops with events that use the result of an instruction. Follows uses through instructions without
+    /// events: aliases, tuples, and ops whose events were lost. Elements of tuples are tracked separately: a use of one
+    /// element is not a use of the other elements.
     fn users(
         &self,
         module: &Module,
@@ -124,7 +128,7 @@ impl Graph {
     }
 }
 
-/// Returns true if an instruction takes this element out of a tuple.
+/// Returns true if an instruction takes element `element` out of a tuple.
 fn takes(instruction: &Instruction, element: usize) -> bool {
     instruction.is("get-tuple-element") && usize::try_from(instruction.attributes().tuple_index) == Ok(element)
 }

@@ -8,7 +8,7 @@ use base::Ps;
 use hlo::Modules;
 use trace::{EventColumn, StrId, Trace};
 
-/// A program of a host.
+/// A compiled program on a host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct ProgramKey {
     host: u16,
@@ -34,26 +34,26 @@ struct RunPlace {
     nth: usize,
 }
 
-/// The events of an op in one run.
+/// The events of one op in one run of a program.
 #[derive(Clone, Debug, Default)]
 struct Occurrences {
-    /// Indices of the op's events, by start.
+    /// Indices of the op's events, sorted by start.
     events: Vec<usize>,
-    /// Number of events per execution.
+    /// Number of events that each execution of the op has.
     parts: usize,
 }
 
 struct ProgramRun {
     program: usize,
-    /// Occurrences by number of the op in the program.
+    /// The events of each op, by the op's number in the program.
     ops: FxHashMap<usize, Occurrences>,
 }
 
-/// All runs that can be distinguished because their ops have a run id.
+/// All runs that can be distinguished, because their ops have a run id.
 pub(super) struct Runs {
     programs: Vec<Program>,
     runs: Vec<ProgramRun>,
-    /// Position of each event.
+    /// Position of each op event in its run.
     places: Vec<Option<RunPlace>>,
     starts: Vec<Ps>,
 }
@@ -117,8 +117,8 @@ impl Runs {
         self.starts.get(at).copied().unwrap_or(Ps::MAX)
     }
 
-    /// Returns true if both events belong to one run of a known program, so that the program determines the nesting of their
-    /// ops.
+    /// Returns true if both events belong to one run of a known program. In that case, the program determines the
+    /// nesting of their ops.
     pub(super) fn same(&self, a: usize, b: usize) -> bool {
         let run = |at| {
             let (place, _, program) = self.place(at)?;
@@ -127,12 +127,13 @@ impl Runs {
         run(a).is_some() && run(a) == run(b)
     }
 
-    /// Returns true if the op computes by itself and runs no other ops. False if the program is unknown.
+    /// Returns true if the op itself computes and runs no other ops. Returns false if the program is unknown.
     pub(super) fn is_leaf(&self, at: usize) -> bool {
         self.place(at).and_then(|(place, _, program)| program.ops.get(place.op)).is_some_and(|op| op.is_leaf)
     }
 
-    /// Returns the event of the op that runs the computation of this op: the latest such event that started before this op.
+    /// Returns the event of the op that runs the computation of this op. If that op has several events, returns the
+    /// latest one that started before this op.
     pub(super) fn around(&self, at: usize) -> Option<usize> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);
@@ -144,8 +145,8 @@ impl Runs {
         program.ops.get(place.op)?.callers.iter().filter_map(latest).max_by_key(|&event| (self.start(event), event))
     }
 
-    /// Returns the start of the first op that uses the result of this op. If an execution of the using op has several events,
-    /// the last of them waits for all operands.
+    /// Returns the start of the first op that uses the result of this op. If that op has several events per
+    /// execution, the last of these events waits for all operands.
     pub(super) fn first_use(&self, at: usize) -> Option<Ps> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);
@@ -159,7 +160,8 @@ impl Runs {
         program.ops.get(place.op)?.users.iter().filter_map(first).min()
     }
 
-    /// Returns the first event of the execution that this event continues. `None` for the first event itself.
+    /// Returns the first event of the execution that an event belongs to. Returns `None` if the event itself is the
+    /// first.
     pub(super) fn part_of(&self, at: usize) -> Option<usize> {
         let (place, run, _) = self.place(at)?;
         let Occurrences { events, parts } = run.ops.get(&place.op)?;
@@ -168,9 +170,10 @@ impl Runs {
     }
 }
 
-/// Counts the events per execution of each op. For example, a sort has two events: the copy of its operand and the sort
-/// itself. The entry computation runs once per run, so all events of an op in it are one execution. Any other
-/// computation runs as often as its op with the fewest events.
+/// Counts the events that each execution of an op has. For example, each execution of a sort has two events: the copy
+/// of its operand and the sort itself. The entry computation runs once per run, so all events that an op of this
+/// computation has in a run belong to one execution. Any other computation runs as often as the op with the fewest
+/// events in this computation.
 fn count_parts(program: &Program, run: &mut ProgramRun) {
     let mut fewest: FxHashMap<u32, usize> = FxHashMap::default();
     for (&op, occurrences) in &run.ops {

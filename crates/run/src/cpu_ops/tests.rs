@@ -3,7 +3,7 @@ use metrics::{Devices, interval, self_times};
 use std::sync::Arc;
 use trace::{EventColumn, HloProto, LineId, TraceBuilder};
 
-/// A loop that JAX compiled, see tests/data/hlo/make.py:
+/// A loop that JAX compiled (see tests/data/hlo/make.py):
 ///
 /// ```text
 /// entry   copy.10, copy.11, wrapped_broadcast -> while.6
@@ -35,7 +35,7 @@ impl Timeline {
         Timeline { b, threads, next: 1 }
     }
 
-    /// Adds an op of run `run` on a thread, and returns the number of its marker.
+    /// Adds an op of the run with this id to a thread, and returns the number of the op's marker.
     fn op(&mut self, run: i64, thread: usize, name: &str, start: i64, duration: i64) -> i64 {
         let flow = self.next;
         self.next += 1;
@@ -89,7 +89,7 @@ fn an_op_ends_where_its_result_is_first_used() {
     assert_eq!(codes, ["cpu_op_ends_are_bounds"]);
 }
 
-/// The marker of a loop may come long after its last op, because its thread first runs ops that became ready.
+/// The marker of a loop may come long after the loop's last op, because its thread first runs ops that became ready.
 #[test]
 fn a_loop_ends_with_the_last_op_that_it_runs() {
     let mut t = Timeline::new();
@@ -122,7 +122,7 @@ fn an_op_ends_at_its_marker_where_nothing_uses_it_before() {
     );
 }
 
-/// The thread ran a span after it completed the op. The marker directly follows this span.
+/// A thread runs a span after it has completed an op. The marker of the op directly follows this span.
 #[test]
 fn an_op_ended_before_the_next_span_of_its_thread() {
     for (between, end) in [(None, 40), (Some(55), 60)] {
@@ -215,7 +215,8 @@ fn the_thread_is_free_after_the_event() {
     assert_eq!(wait.tally.self_time, Ps::new(48_000_000));
 }
 
-/// An op of the entry runs once per run. An op in a loop runs as often as the op in the loop with the fewest events.
+/// An op of the entry computation runs once per run. All ops in a loop run as often as the op that has the fewest
+/// events in this loop.
 #[test]
 fn several_events_of_one_execution_are_one() {
     let mut t = Timeline::new();
@@ -234,7 +235,7 @@ fn several_events_of_one_execution_are_one() {
     assert_eq!(parts, [(1, 0), (4, 3), (7, 6)]);
 }
 
-/// Markers in a trace JSON have no numbers, so the report warns if a marker is outside its op's event.
+/// Markers in a JSON trace have no numbers, so the report warns if a marker is outside its op's event.
 #[test]
 fn a_json_warns_that_ends_are_unknown() {
     for (marker, warned) in [(11, false), (12, false), (60, true)] {

@@ -1,4 +1,4 @@
-//! Reads the end markers of a trace that does not number them: a Chrome trace JSON.
+//! Reads the end markers of a JSON trace, which have no numbers.
 
 use rustc_hash::FxHashMap;
 
@@ -6,8 +6,8 @@ use super::{OpEvent, Role};
 use base::Ps;
 use trace::{END_MARKER, StrId, Trace};
 
-/// Returns true if any op continues after its event. If no op does, the marker of each op is inside the op's own event,
-/// on the same thread.
+/// Returns true if any op ends after its event. Otherwise, the marker of each op is inside the op's own event, on the
+/// same thread.
 pub(super) fn some_op_outlasts_its_event(trace: &Trace, roles: &[Role], ops: &[OpEvent]) -> bool {
     let mut events: FxHashMap<(usize, StrId), Vec<(Ps, Ps)>> = FxHashMap::default();
     for op in ops {

@@ -1,7 +1,8 @@
 //! Assigns a sequence of kernels to a sequence of instructions.
 //!
-//! Both sequences are in the order of execution. An instruction may launch several kernels in a row (a library call), one
-//! kernel (a fusion) or no kernel. The assignment with the highest score is found row by row, as for an alignment of two texts:
+//! Both sequences are in the order of execution. An instruction may launch several kernels in a row (if it is a library
+//! call), one kernel (if it is a fusion), or no kernel. The assignment with the highest score is computed row by row,
+//! as in an alignment of two texts:
 //!
 //! ```text
 //!                 add.1   dot.2   mul.3        instructions
@@ -13,16 +14,16 @@
 
 use std::cmp::Reverse;
 
-/// Degree to which a kernel fits an instruction.
+/// How well a kernel fits an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// The kernel has the name of the instruction.
     Exact,
     /// The kernel has the name of an instruction that computes the same values.
     Same,
-    /// The kernel has the name of an instruction that is similar.
+    /// The kernel has the name of a similar instruction.
     Similar,
-    /// The kernel belongs to a library, and the instruction has a kind that calls this library.
+    /// The kernel belongs to a library, and instructions of this kind call the library.
     Library,
     /// The kernel belongs to a library, and the instruction may call any library.
     Perhaps,
@@ -46,7 +47,7 @@ impl Fit {
         }
     }
 
-    /// Returns the score of a kernel that is not the first kernel of its instruction.
+    /// Returns the score of a kernel that is not the first of its instruction.
     fn next(self, has_main: bool) -> Option<i32> {
         match self {
             Fit::Library if has_main => Some(10),
@@ -61,10 +62,11 @@ impl Fit {
     }
 }
 
-/// Score of a kernel without an instruction.
+/// Score of a kernel to which no instruction is assigned.
 const UNASSIGNED: i32 = -10;
 
-/// Maximum number of cells in the table. Longer sequences are aligned in a band around the best assignment.
+/// Maximum number of cells in the table. Longer sequences are aligned in a band of the table around the best
+/// assignment.
 const MOST_CELLS: usize = 4 << 20;
 
 /// Minimum width of the band.
@@ -81,8 +83,8 @@ pub(super) fn cells(kernels: usize, instructions: usize) -> usize {
     kernels * width(kernels, instructions).unwrap_or(0)
 }
 
-/// Values for the assignments that end at an instruction. There is one value for assignments whose last instruction has no main
-/// kernel yet, and one for the others.
+/// Two values for the assignments that end at an instruction. One is for assignments whose last instruction has no main
+/// kernel yet, and the other is for all other assignments.
 #[derive(Clone, Copy, Default)]
 struct Both<T> {
     without_main: T,
@@ -102,21 +104,21 @@ impl<T: Copy> Both<T> {
 /// The best scores.
 type Cell = Both<Option<i32>>;
 
-/// Source of a cell's score.
+/// The step that leads to a cell's score.
 #[derive(Clone, Copy, Default)]
 enum Source {
     /// The kernel has no instruction.
     #[default]
     Unassigned,
-    /// The kernel belongs to the instruction of the kernel before it.
+    /// The kernel belongs to the same instruction as the previous kernel.
     Stay { had_main: bool },
     /// The kernel is the first of its instruction.
     Move { from: u32, had_main: bool },
 }
 
-/// Returns the instruction of each kernel. `fit` receives the index of a kernel and of an instruction. `skip` returns
-/// the cost of an instruction without a kernel. `starts` returns true for the first kernel of a graph. Instructions
-/// between two graphs cost nothing.
+/// Returns the instruction of each kernel. `fit` receives the index of a kernel and the index of an instruction. `skip`
+/// returns the cost of an instruction without a kernel. `starts` returns true for the first kernel of a graph. An
+/// instruction without a kernel costs nothing if it is between two graphs.
 pub(super) fn align(
     kernels: usize,
     instructions: usize,
@@ -186,14 +188,14 @@ fn offer(slot: &mut Cell, from: &mut Both<Source>, main: bool, score: i32, sourc
     }
 }
 
-/// Returns the first place with the best score.
+/// Returns the first cell with the best score.
 fn best_of(cells: &[Cell]) -> Option<(usize, bool)> {
     let all = cells.iter().enumerate().flat_map(|(at, cell)| [false, true].map(|main| (cell.get(main), at, main)));
     let scored = all.filter_map(|(score, at, main)| Some((score?, Reverse(at), main)));
     scored.max().map(|(_, at, main)| (at.0, main))
 }
 
-/// Follows the sources of the best cell back to the first kernel.
+/// Goes back from the best cell to the first kernel, along the sources of the cells.
 fn backwards(rows: &[(usize, Vec<Both<Source>>)], best: Option<(usize, bool)>) -> Vec<Option<usize>> {
     let mut found = vec![None; rows.len()];
     let Some((mut column, mut main)) = best else { return found };
@@ -218,8 +220,8 @@ fn backwards(rows: &[(usize, Vec<Both<Source>>)], best: Option<(usize, bool)>) -
 mod tests {
     use super::*;
 
-    /// Aligns names of kernels with names of instructions. `lib` is a library kernel, `call` is an instruction that calls a
-    /// library, `fill` is a fill, and `|` is the start of a graph.
+    /// Aligns the names in `kernels` with the names in `instructions`. `lib` is a library kernel, `call` is an
+    /// instruction that calls a library, `fill` is a fill, and `|` is the start of a graph.
     fn aligned(kernels: &str, instructions: &str) -> Vec<Option<usize>> {
         let instructions: Vec<&str> = instructions.split(' ').collect();
         let mut starts = Vec::new();

@@ -36,13 +36,13 @@ pub(super) enum Library {
     Other,
 }
 
-/// A kernel, described by its name.
+/// Information that the name of a kernel contains.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
-    /// XLA generated the kernel for this instruction, and also uses it for other instructions that compute the same
-    /// values.
+    /// XLA generated the kernel for this instruction. XLA also uses the kernel for other instructions that compute the
+    /// same values.
     Generated(InstructionIndex),
-    /// A library contains the kernel. `None` if the kernel's name does not show which library.
+    /// The kernel belongs to a library. `None` if the kernel's name does not identify the library.
     OfLibrary(Option<Library>),
     /// A copy or a fill.
     CopyOrFill,
@@ -53,7 +53,7 @@ pub(super) struct Instructions<'m> {
     module: &'m Module,
     /// The instructions, in the order of execution.
     pub launching: Vec<Launching>,
-    /// Instructions by the name that XLA gives to their kernels.
+    /// Each instruction, by the name that XLA gives to its kernel.
     by_kernel: FxHashMap<String, InstructionIndex>,
 }
 
@@ -136,9 +136,9 @@ impl<'m> Instructions<'m> {
         }
     }
 
-    /// Returns how well the kernel that is named after `of` fits an instruction. XLA uses one kernel for all
-    /// instructions that compute the same values. Such instructions have the same kind of name, and results of the same
-    /// shape.
+    /// Returns how well a kernel that is named after the instruction `of` fits an instruction. XLA uses one kernel for
+    /// all instructions that compute the same values. Such instructions have the same kind of name, and results of the
+    /// same shape.
     fn generated(&self, of: InstructionIndex, instruction: InstructionIndex) -> Fit {
         if of == instruction {
             return Fit::Exact;
@@ -152,13 +152,13 @@ impl<'m> Instructions<'m> {
         }
     }
 
-    /// Returns the cost of an instruction that launches none of the kernels.
+    /// Returns the cost of an instruction to which no kernel is assigned.
     pub(super) fn skip(&self, instruction: &Launching) -> i32 {
         if instruction.calls == Calls::Generated { 15 } else { 7 }
     }
 }
 
-/// Returns the kernels that an instruction launches, or `None` if it launches none.
+/// Returns the kernels that an instruction launches, or `None` if the instruction launches no kernels.
 fn calls(module: &Module, instruction: &Instruction) -> Option<Calls> {
     let opcode = instruction.opcode.as_str();
     let library = match opcode {
@@ -225,7 +225,7 @@ fn is_collective(opcode: &str) -> bool {
     ["all-", "reduce-scatter", "collective-", "ragged-all-to-all"].iter().any(|prefix| opcode.starts_with(prefix))
 }
 
-/// Returns the library that contains a kernel, if its name shows it.
+/// Returns the library that a kernel belongs to, if the kernel's name identifies it.
 fn library_of_kernel(name: &str) -> Option<Library> {
     match kernel_families::category(Scope::Kernel, &Name::new(name))? {
         "matmul" => Some(Library::MatrixProduct),

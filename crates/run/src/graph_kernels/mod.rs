@@ -1,16 +1,15 @@
 //! Finds the instruction of each kernel that a CUDA graph launched.
 //!
-//! XLA records most of a program in a small number of CUDA graphs, its *command buffers*. The events of their kernels
-//! name the command buffer instead of an instruction (`hlo_op: command_buffer_1`), or nothing at all. Without their
-//! instructions, such kernels have no cost, source line or layer. crossprof takes the instruction from the first of
-//! these sources that has it:
+//! XLA records most of a program in a small number of CUDA graphs, which it calls *command buffers*. The events of
+//! kernels in such a graph name the command buffer instead of an instruction (`hlo_op: command_buffer_1`), or nothing
+//! at all. Without an instruction, such a kernel has no cost, source line or layer. The instruction comes from the first
+//! of four sources that contains it.
 //!
-//! 1. another kernel that has the same graph node and whose event names the instruction;
-//! 2. the order of the kernels: a graph runs them in the order of the compiled program ([`align`]);
-//! 3. other kernels with the same name, if all those whose events name an instruction name the same one (XLA also runs
-//!    a graph's kernels outside the graph, before it captures the graph);
-//! 4. the instruction that XLA named the kernel after (`loop_add_fusion_3` is `loop_add_fusion.3`), if only one
-//!    instruction of all modules matches.
+//! The first source is another kernel that has the same graph node, if its event names the instruction. The second source
+//! is the order of the kernels, because a graph runs them in the order of the compiled program ([`align`]). The third
+//! source is other kernels with the same name, if their events name only one instruction. XLA also runs a graph's kernels
+//! outside the graph, before it captures the graph. The last source is the name of the kernel (`loop_add_fusion_3`), if it
+//! matches only one instruction (`loop_add_fusion.3`) in all modules.
 //!
 //! ```text
 //! kernels of the graph          instructions of the program      found
@@ -19,7 +18,7 @@
 //! loop_convert_fusion_2         loop_convert_fusion.5            loop_convert_fusion.5: one kernel for identical fusions
 //! ```
 //!
-//! The arguments of the events then name the instruction in `hlo_op` and keep the recorded name in
+//! This module then stores the instruction in `hlo_op`, and keeps the recorded name in
 //! [`command_buffer`](trace::Args::command_buffer).
 
 mod align;
@@ -34,17 +33,18 @@ use base::{Ps, sort};
 use hlo::{Module, Modules};
 use trace::{Args, EventColumn, EventKind, LineKind, StrId, Trace, instruction_name};
 
-/// Kinds of events whose arguments were changed: the new kind, and the kind that was read.
+/// Kinds of events whose arguments were changed. The key is the new kind, and the value is the kind that was read.
 pub type ReadKinds = FxHashMap<EventKind, EventKind>;
 
-/// Maximum number of cells of all alignments of a run, so that no file takes more than a few seconds.
+/// Maximum total number of table cells in all alignments of a run, so that no file takes more than a few seconds.
 const MOST_CELLS: usize = 256 << 20;
 
-/// Number of launches of a graph that are examined. The capture may begin or end during a launch.
+/// Number of launches that are examined for each graph. The first or the last launch may be incomplete.
 const LAUNCHES: usize = 4;
 
-/// Names the instructions of graph kernels in their events. Returns the kinds that changed; empty if every kernel names its
-/// instruction. The time is linear in the number of events if there are such kernels, and in the number of kinds otherwise.
+/// Finds the instructions of graph kernels, and names them in the events of these kernels. Returns the kinds of events
+/// that changed. The map is empty if every kernel already names its instruction. The time is linear in the number of
+/// events if the trace has such kernels, and in the number of kinds otherwise.
 pub(crate) fn name(trace: &mut Trace, modules: &Modules) -> ReadKinds {
     let unnamed = unnamed(trace, modules);
     if unnamed.is_empty() {
@@ -87,7 +87,7 @@ struct Op {
     program_id: Option<i64>,
 }
 
-/// Returns the kinds of graph kernels that name no instruction.
+/// Returns the kinds of graph kernel events that name no instruction.
 fn unnamed(trace: &Trace, modules: &Modules) -> Vec<usize> {
     let is_unnamed = |kind: &EventKind| {
         let Some(args) = trace.args.set(kind.args.index()).filter(|args| args.is_in_graph()) else { return false };
@@ -97,7 +97,7 @@ fn unnamed(trace: &Trace, modules: &Modules) -> Vec<usize> {
     trace.events.kinds().iter().enumerate().filter(|(_, kind)| is_unnamed(kind)).map(|(at, _)| at).collect()
 }
 
-/// Returns true if an event names an instruction. Without the compiled program, any name is accepted.
+/// Returns true if events of a kind name an instruction. If the compiled program is unknown, any name is accepted.
 fn is_named(trace: &Trace, modules: &Modules, kind: &EventKind, args: &Args) -> bool {
     let name = instruction_name(trace.text(args.hlo_op));
     let Some(module) = module(trace, modules, host(trace, kind), args) else { return !name.is_empty() };
@@ -116,16 +116,17 @@ fn module<'m>(trace: &Trace, modules: &'m Modules, host: u16, args: &Args) -> Op
 /// A program on a device: plane, program id and name.
 type Program = (usize, Option<i64>, StrId);
 
-/// A command buffer of a program: its name and the id of its graph. A command buffer may be recorded again.
+/// A command buffer of a program: its name and the id of its graph. XLA may record a command buffer several times.
 type Buffer = (StrId, Option<i64>);
 
-/// Kernels of a launch: start and kind.
+/// Start and kind of each kernel in a launch.
 type Launch = Vec<(Ps, usize)>;
 
-/// Launches of a graph by their correlation ids.
+/// Launches of a graph, each with its correlation id.
 type Launches = Vec<(Option<i64>, Launch)>;
 
-/// Finds the instructions of kernels from their order in the graph and the order of the instructions in the program.
+/// Finds the instructions of kernels by comparing the order of the kernels in the graph with the order of the
+/// instructions in the program.
 fn by_order(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<usize, Op> {
     let mut found = FxHashMap::default();
     let launches = launches(trace, modules, unnamed);
@@ -188,7 +189,8 @@ fn name_of(trace: &Trace, kind: usize) -> StrId {
     trace.events.kinds().get(kind).map_or(StrId::EMPTY, |kind| kind.name)
 }
 
-/// Returns the kernels of each graph of each program that has a module, from the launch with the most kernels.
+/// Returns the kernels of each graph, for programs that have a module. The kernels come from the launch that has the
+/// most kernels.
 fn launches(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<Program, FxHashMap<Buffer, Launch>> {
     let mut place: Vec<Option<(Program, Buffer)>> = vec![None; trace.events.kinds().len()];
     for &at in unnamed {
@@ -236,7 +238,7 @@ fn launches(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> FxHashMap<Pr
     found
 }
 
-/// Returns the instructions that the events of a program's kernels name, because these kernels run outside its graphs.
+/// Returns the instructions that kernels outside the program's graphs name in their events.
 fn named_elsewhere(trace: &Trace, program: Program, module: &Module) -> FxHashSet<hlo::InstructionIndex> {
     let mut found = FxHashSet::default();
     for kind in trace.events.kinds() {
@@ -250,8 +252,8 @@ fn named_elsewhere(trace: &Trace, program: Program, module: &Module) -> FxHashSe
     found
 }
 
-/// Returns the kernels of a program's command buffers, one buffer after the other, each with a flag that is true for the first
-/// kernel of a buffer. If buffers were recorded several times, returns several sequences.
+/// Returns the kernels of a program's command buffers, buffer by buffer. The flag of each kernel is true if it is the
+/// first kernel of a buffer. If command buffers were recorded several times, returns several sequences.
 fn sequences(trace: &Trace, buffers: &FxHashMap<Buffer, Launch>) -> Vec<Vec<(usize, bool)>> {
     // XLA numbers the command buffers of a program in their order.
     let number = |name: StrId| {
@@ -277,11 +279,11 @@ fn sequences(trace: &Trace, buffers: &FxHashMap<Buffer, Launch>) -> Vec<Vec<(usi
     sequences
 }
 
-/// The op of a key. `None` if several ops have it.
+/// The op for each key. `None` if several ops have the same key.
 type Unique<K> = FxHashMap<K, Option<Op>>;
 
-/// Finds the instructions of the remaining kernels from other kernels with the same node or name, and from the names of
-/// the instructions.
+/// Finds the instructions of the remaining kernels. Uses other kernels with the same graph node or name, and the names
+/// of the instructions.
 fn by_name(trace: &Trace, modules: &Modules, unnamed: &[usize], ops: &mut FxHashMap<usize, Op>) {
     let is_unnamed: FxHashSet<usize> = unnamed.iter().copied().collect();
     let mut by_node: Unique<(u16, i64)> = Unique::default();
@@ -324,8 +326,8 @@ fn add<K: std::hash::Hash + Eq>(map: &mut Unique<K>, key: K, op: Op) {
     }
 }
 
-/// Finds the instructions that kernels without a program are named after, if only one instruction in all modules has that
-/// name.
+/// Finds instructions for kernels whose program is unknown. A kernel must be named after an instruction, and only one
+/// instruction in all modules may have this name.
 fn by_instruction(trace: &Trace, modules: &Modules, unnamed: &[usize]) -> Unique<StrId> {
     let is_wanted = |args: &Args| args.hlo_op.is_empty() && args.program_id.is_none();
     let wanted: FxHashMap<&str, StrId> = unnamed

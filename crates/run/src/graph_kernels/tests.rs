@@ -30,7 +30,7 @@ fn kernels_have_the_op_of_their_node_or_their_name() {
     assert_eq!(ops(&trace), ["", "", ""]);
 }
 
-/// XLA runs a fusion that only takes a slice as a copy, next to the ops that follow it.
+/// If a fusion only takes a slice, XLA runs it as a copy, concurrently with the next ops.
 #[test]
 fn a_copy_belongs_to_the_slice_that_runs_as_a_copy() {
     const PROGRAM: &str = "HloModule jit_f, is_scheduled=true

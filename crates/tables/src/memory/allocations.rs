@@ -44,7 +44,7 @@ const KIND: Column = column(
     "`allocation`, `before the capture` (in use, but allocated earlier: weights, optimizer state, ...) or \
         `reserved` (the stack of programs).",
 )
-.caveat("In the `xprof` form, the last two have XProf's names: `unused preallocated device memory` and `stack`.");
+.caveat("In the `xprof` form, the last two kinds have XProf's names: `unused preallocated device memory` and `stack`.");
 
 const COUNT: Column = column(
     "count",
@@ -53,7 +53,7 @@ const COUNT: Column = column(
     "Number of allocations that differ only in address and \
     time.",
 );
-const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of these allocations.").caveat(
+const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Total bytes of the allocations in the row.").caveat(
     "The rows of an allocator add up to `peak_bytes` in the `allocators` table, unless the capture lost events.",
 );
 const PERCENT: Column =

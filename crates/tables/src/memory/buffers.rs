@@ -78,7 +78,7 @@ const SIZES: [Column; 4] = [
     column("padding_bytes", "Padding", Unit::Bytes, "Bytes that the layout adds as padding."),
 ];
 
-/// Columns of the table by buffer only.
+/// Columns that only the form by buffer has.
 const OF_BUFFER: [Column; 12] = [
     column("class_rule", "Why", Unit::Text, "Rule that determined the class."),
     column(

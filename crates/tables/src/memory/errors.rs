@@ -7,8 +7,8 @@ use super::groups::{Part, groups, said, share};
 use crate::profile_table::{float, int, text};
 use table::{Cell, Column};
 
-/// Returns the row of an error in the table of programs with these columns, from the numbers in the
-/// text.
+/// Returns the row for an error in the table of programs, which has these `columns`. The numbers come from the text of
+/// the error.
 pub(super) fn program(error: &OutOfMemory, columns: &[Column]) -> Vec<Cell> {
     let figures = error.figures();
     let cell = |column: &Column| match column.key {

@@ -60,7 +60,7 @@ pub(super) fn share(bytes: u64, peak: u64) -> Option<f64> {
     (peak > 0).then(|| 100.0 * bytes as f64 / peak as f64)
 }
 
-/// Creates a text, or an absent cell if it is empty.
+/// Creates a text cell, or an absent cell if the text is empty.
 pub(super) fn said(value: String) -> Cell {
     if value.is_empty() { Cell::Absent } else { Cell::Text(value) }
 }

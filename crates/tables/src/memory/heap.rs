@@ -38,7 +38,8 @@ const SUMS: [Column; 6] = [
         "Change in bytes from the earlier profile. Negative if the memory shrank.",
     )
     .caveat(
-        "Present only if another profile was opened before this one; that profile is the earlier one. Rows are \
+        "Present only if the user opened two profiles. The profile that was opened first is the earlier profile. Rows \
+            are \
             then sorted by the size of the change.",
     ),
     column("bytes_before", "Before", Unit::Bytes, "Bytes in the earlier profile."),

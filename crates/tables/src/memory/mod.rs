@@ -16,7 +16,7 @@ use table::{Column, Unit, column};
 const TIME: Column = column("time_us", "Time", Unit::TimeUs, "Time of the event, from the start of the capture.")
     .caveat("In XProf's memory profile, the time is measured from the start of the event's line.");
 
-/// Returns the name of a host. Empty if it has none.
+/// Returns the name of a host. Empty if the host has no name.
 fn host_name(recorded: &Recorded, host: u16) -> &str {
     recorded.hosts.get(usize::from(host)).map_or("", String::as_str)
 }

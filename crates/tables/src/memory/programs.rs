@@ -67,7 +67,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "Largest number of bytes alive at once: the permanent allocations, which exist as long as the program \
                 runs, plus the peak of the heap.",
         )
-        .source("The heap trace that XProf selects, replayed in the same way.")
+        .source("The heap trace that XProf selects, replayed as XProf does.")
         .caveat(
             "Follows the order of the program's instructions, not time. Excludes other programs and the \
             runtime's pool.",
@@ -193,7 +193,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
         let name = row.space.and_then(|(memory, space)| Some(memory.module.at(at_peak(space)?)?.name.as_str()));
         name.map_or(Cell::Absent, text)
     }),
-    (column("buffers", "Buffers", Unit::Count, "Number of buffers in these allocations."), |row| {
+    (column("buffers", "Buffers", Unit::Count, "Number of buffers in the allocations of the memory space."), |row| {
         let of_space = |(memory, space): (&ProgramMemory, &SpaceMemory)| {
             let allocations = memory.assignment.allocations.iter().filter(|it| it.space == space.space);
             allocations.map(|it| it.buffers.len() as u64).sum()
@@ -218,7 +218,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             "Number of heap traces. Each lists the order of XLA's allocations and releases of temporary values in \
             this space.",
         )
-        .caveat("If there are several heap traces, the peak is that of the last one, as in XProf."),
+        .caveat("If there are several heap traces, the peak is the peak of the last heap trace, as in XProf."),
         |row| row.bytes(|space| space.traces as u64),
     ),
     (
@@ -228,7 +228,7 @@ static COLUMNS: [(Column, CellOf); 27] = [
             Unit::Text,
             "Damaged or unusual parts of the program's buffer assignment, with counts. Empty if there are none.",
         )
-        .caveat("The numbers cover the readable part."),
+        .caveat("The numbers cover the readable part of the buffer assignment."),
         |row| {
             let problems = match row.program.memory() {
                 Some(memory) => memory.problems().to_string(),

@@ -68,7 +68,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
     (
         column("available_bytes", "Available", Unit::Bytes, "Bytes that can still be allocated after the event.")
             .caveat(
-                "Up to the limit of the allocator, by default three quarters of a GPU's memory in JAX. The allocator may hold \
+                "The sum of used and available bytes is the limit of the allocator, by default three quarters of a \
+                    GPU's memory in JAX. The allocator may hold \
                     less of the device's memory.",
             )
             .xprof("freeMemoryBytes"),

@@ -21,7 +21,7 @@ const DONATED: &str = "The new value is written into the argument's memory, and 
     afterwards.";
 const AT_BATCH: &str =
     "Values with a dimension that the batch size divides grow with it, except parameters, state and constants.";
-const TOGETHER: &str = "All assumptions of the individual changes.";
+const TOGETHER: &str = "The assumptions of all combined changes.";
 
 const COLUMNS: [Column; 7] = [
     column("module", "Program", Unit::Text, "Program with its number."),
@@ -39,7 +39,7 @@ const COLUMNS: [Column; 7] = [
         Unit::Bytes,
         "Peak with the change, estimated from lifetimes alone.",
     )
-    .caveat("The compiler would choose other fusions, another order and other addresses."),
+    .caveat("After the change, the compiler would choose other fusions, another order and other addresses."),
     column("saved_bytes", "Saved", Unit::Bytes, "Current peak minus the estimate. Negative if the peak grows."),
     column("saved_percent", "Saved, share", Unit::Percent, "Savings as a share of the current peak."),
     column("assumes", "Assumes", Unit::Text, "Assumptions of the estimate."),

@@ -1,4 +1,5 @@
-//! Draws flags and bookmarked ranges: a line or a tint over the rows, and a head with the name on the axis.
+//! Draws flags and bookmarked ranges. A flag is drawn as a line over the rows, and a range as a tint over the rows.
+//! Each flag or range has a head on the axis, which contains its name.
 
 use base::Ps;
 
@@ -6,7 +7,7 @@ use crate::draw::scene::{AXIS_HEIGHT, Scene};
 use crate::state::bookmarks::Bookmark;
 use crate::surface::canvas::{Canvas, Rect, TextStyle};
 
-/// Height of a flag's head on the axis, in CSS pixels. `LETTER` is the width of a letter on the head.
+/// Height of the head of a flag, and width of a letter on the head, in CSS pixels.
 const HEAD: i32 = 13;
 const LETTER: i32 = 7;
 
@@ -26,7 +27,7 @@ impl Scene<'_> {
         self.zero + Ps::new(bookmark.range_ps.0)
     }
 
-    /// Draws a line for each flag and a bar on the axis for each range, both with the name at the start.
+    /// Draws a line for each flag, and a bar on the axis for each range. The name is at the start of the line or bar.
     pub(crate) fn draw_bookmarks(&self, canvas: &mut dyn Canvas, x_of: &dyn Fn(Ps) -> i32) {
         let (theme, axis) = (self.theme(), self.px(AXIS_HEIGHT as i32));
         let (right, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));

@@ -1,4 +1,5 @@
-//! Pictures for documents: an SVG with the names and events of one run, or of several runs below each other.
+//! Pictures for documents. Each picture is an SVG with the track names and events of one run, or of several runs below
+//! each other.
 
 use base::home::shared;
 
@@ -13,7 +14,7 @@ const TITLE_HEIGHT: u32 = 26;
 /// Width of a letter, in CSS pixels.
 const LETTER: i32 = 6;
 
-/// An SVG of several scenes, from top to bottom.
+/// An SVG that shows several scenes from top to bottom.
 #[derive(Debug, Default)]
 pub struct Document {
     svg: Svg,
@@ -23,8 +24,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Adds a scene below the existing ones, at its own size. The title is above the scene. The names are to the left of the
-    /// scene and take `names_width` pixels.
+    /// Adds a scene below the existing scenes, at its own size. The title is above the scene. The track names are to
+    /// the left of the scene and take `names_width` pixels.
     pub fn add(&mut self, title: &str, scene: &Scene<'_>, names_width: u32) {
         let (events_width, height) = scene.size;
         let width = names_width.saturating_add(events_width);
@@ -40,7 +41,7 @@ impl Document {
         self.height = top.saturating_add(height);
     }
 
-    /// Adds a legend for the colours of changes at the bottom, on the background of `scene`.
+    /// Adds a legend at the bottom that explains the colours of changes. The legend has the background of `scene`.
     pub fn add_changes_legend(&mut self, scene: &Scene<'_>, width: u32) {
         let line = Rect { x: 0, y: self.height as i32, width: width as i32, height: TITLE_HEIGHT as i32 };
         self.svg.fill(line, scene.background(), 256);
@@ -62,7 +63,8 @@ impl Document {
 }
 
 impl Scene<'_> {
-    /// Draws the names, and the events to the right of the names, at `top` below the upper edge. Sizes are in CSS pixels.
+    /// Draws the track names, and the events to the right of them, at the distance `top` below the upper edge. Sizes
+    /// are in CSS pixels.
     pub fn draw_beside_names(&self, canvas: &mut dyn Canvas, top: u32, names_width: u32) {
         let (width, height) = self.size;
         let mut part = |x: u32, width: u32, draw: &dyn Fn(&mut dyn Canvas)| {
@@ -75,13 +77,13 @@ impl Scene<'_> {
         part(names_width, width, &|canvas| self.draw(canvas));
     }
 
-    /// Returns the height at which all rows are visible, in CSS pixels.
+    /// Returns the height of the scene at which all rows are visible, in CSS pixels.
     pub fn full_height(&self) -> u32 {
         self.layout.height.saturating_add(AXIS_HEIGHT)
     }
 }
 
-/// A part of another canvas. Clips everything that is drawn outside of this part.
+/// A canvas that draws on a part of another canvas, and clips everything outside of that part.
 struct Framed<'c> {
     canvas: &'c mut dyn Canvas,
     frame: Rect,
@@ -100,7 +102,8 @@ impl Canvas for Framed<'_> {
         self.canvas.fill(Rect { x: frame.x + x, y: frame.y + y, width, height }, colour, opacity);
     }
 
-    /// Draws an arrow. A curve is inside the hull of its points, so clipping the points keeps the curve inside the frame.
+    /// Draws an arrow. Clips the four points of the curve. A curve is inside the hull of its points, so the whole curve
+    /// stays inside the frame.
     fn arrow(&mut self, arrow: &Arrow, colour: Rgb) {
         let frame = self.frame;
         let place = |(x, y): (i32, i32)| (frame.x + x.clamp(0, frame.width), frame.y + y.clamp(0, frame.height));

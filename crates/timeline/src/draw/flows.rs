@@ -6,7 +6,7 @@
 //! stream 7              '->[kernel)      to the start of the effect
 //! ```
 //!
-//! If the track of an end is folded, the arrow ends at the heading of its process. If an end is not visible, the
+//! If the track of an event is folded, the arrow ends at the heading of the process. If an event is not visible, the
 //! arrow ends at the edge of the picture.
 
 use trace::Interval;
@@ -18,10 +18,10 @@ use crate::events::source::Origin;
 use crate::events::tracks::Shows;
 use crate::surface::canvas::{Arrow, Canvas};
 
-/// Maximum number of arrows. The arrows to the nearest events are drawn.
+/// Maximum number of arrows. If there are more arrows, only the arrows to the nearest events are drawn.
 pub const MOST_ARROWS: usize = 64;
 
-/// Length of the straight part at both ends of a curve, in CSS pixels.
+/// Length of the straight part at each end of a curve, in CSS pixels.
 const STRAIGHT: i32 = 30;
 
 /// Length of an arrow's head, in CSS pixels.
@@ -36,7 +36,7 @@ struct Place {
 }
 
 impl Scene<'_> {
-    /// Returns the arrows of the selected event, nearest first.
+    /// Returns the arrows to and from the selected event. The arrow to the nearest event comes first.
     pub fn arrows(&self) -> Vec<Arrow> {
         let Some(selected) = self.selected.filter(|event| event.origin == Origin::Captured) else { return Vec::new() };
         let Some(here) = self.place_on_canvas(selected) else { return Vec::new() };
@@ -57,7 +57,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Returns the arrow between two places. Returns `None` if both are outside the picture on the same side.
+    /// Returns the arrow between two places. Returns `None` if both places are outside the picture on the same side.
     fn arrow(&self, from: Place, to: Place) -> Option<Arrow> {
         let (width, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));
         let top = self.px(AXIS_HEIGHT as i32);

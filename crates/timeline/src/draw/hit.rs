@@ -9,10 +9,10 @@ use crate::events::lane::Lane;
 use crate::events::source::Origin;
 use crate::events::tracks::{Shows, Track, TrackId};
 
-/// Maximum distance at which the pointer selects an event, in CSS pixels.
+/// Maximum distance of the pointer from an event that it selects, in CSS pixels.
 const NEAR: f64 = 2.0;
 
-/// Maximum distance at which the edge of a dragged range snaps to the edge of an event, in CSS pixels.
+/// Maximum distance from which the edge of a dragged range snaps to the edge of an event, in CSS pixels.
 pub const SNAP: f64 = 15.0;
 
 /// The item at a point.
@@ -24,7 +24,7 @@ pub enum Hit {
     Name(TrackId),
     /// A flag or a bookmarked range, by its index.
     Bookmark(u32),
-    /// A track, and the nearest event there if one is close enough.
+    /// A track, and the event of the track that is nearest to the point, if that event is close enough.
     Track(TrackId, Option<EventRef>),
 }
 
@@ -46,8 +46,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns the time that the edge of a dragged range snaps to at a point: the start or end of the nearest event on
-    /// the lane. Returns `None` if no event is close enough.
+    /// Returns the time to which the edge of a dragged range snaps at a point. The edge snaps to the start or the end
+    /// of the nearest event on the lane. Returns `None` if no event is close enough.
     pub fn edge_near(&self, x: f64, y: f64) -> Option<Ps> {
         let at = |x: f64| self.viewport.time_at(x / f64::from(self.size.0.max(1)));
         let (row, down) = self.row_at(y)?;
@@ -62,7 +62,7 @@ impl<'a> Scene<'a> {
         self.processes.get(id.process as usize)?.tracks.get(id.track as usize)
     }
 
-    /// Returns the row at a height of the picture, and the distance below its upper edge.
+    /// Returns the row at the vertical position `y`, and the distance of `y` below the row's upper edge.
     fn row_at(&self, y: f64) -> Option<(&'a Row, u32)> {
         let down = (y - f64::from(AXIS_HEIGHT)) + f64::from(self.scroll);
         if y < f64::from(AXIS_HEIGHT) || down < 0.0 {
@@ -72,8 +72,8 @@ impl<'a> Scene<'a> {
         Some((row, (down as u32).saturating_sub(row.top)))
     }
 
-    /// Returns the lane at a height below the upper edge of a row. Returns all lanes of the line if the row shows
-    /// scopes, and none for a counter.
+    /// Returns the lane at the distance `down` below the upper edge of a row. If the row shows scopes, returns all
+    /// lanes of the line. If the row shows a counter, returns no lanes.
     fn lanes_at(&self, row: &Row, down: u32) -> (Origin, &'a [Lane]) {
         let RowContent::Track { id, lane_height, .. } = row.content else { return Default::default() };
         match self.track(id).map(|track| track.shows) {

@@ -1,4 +1,4 @@
-//! Labels of the marks of a lane: adjacent marks with the same name share a label.
+//! Labels on the marks of a lane. Adjacent marks with the same name share a label.
 
 use base::format::{printable, shorten};
 use trace::StrId;
@@ -8,14 +8,14 @@ use crate::draw::paint::Paint;
 use crate::draw::scene::Scene;
 use crate::surface::canvas::{Canvas, TextStyle};
 
-/// Width of a letter of an event's name, in hundredths of a CSS pixel.
+/// Width of each letter in the name of an event, in hundredths of a CSS pixel.
 const LETTER_WIDTH: i32 = 665;
 
 /// Marks with the same name share a label if the gap between them is smaller than this, in CSS pixels.
 const SAME_LABEL: i32 = 3;
 
-/// Shortens a name to the letters that fit. Short results keep only the start of the name, because a fragment of the end is
-/// not informative.
+/// Shortens a name to at most `letters` letters. A very short result contains only the start of the name, because a
+/// fragment of the end would not be informative.
 pub fn fitting(name: &str, letters: usize) -> String {
     if letters >= 24 || name.chars().count() <= letters {
         return shorten(name, letters);
@@ -23,18 +23,18 @@ pub fn fitting(name: &str, letters: usize) -> String {
     name.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A label that grows while marks with its name follow.
+/// A label, which becomes wider with each further mark of the same name.
 #[derive(Clone, Copy)]
 struct Label {
     name: StrId,
     paint: Paint,
     from: i32,
     to: i32,
-    /// Number of pixel columns that are filled to at least half of the height.
+    /// Number of pixel columns below the label that are filled to at least half of the lane's height.
     filled: i32,
 }
 
-/// Labels of a lane, from left to right.
+/// Writes the labels of a lane from left to right.
 pub(crate) struct Labels<'s, 'a> {
     scene: &'s Scene<'a>,
     y: i32,
@@ -48,7 +48,7 @@ impl<'s, 'a> Labels<'s, 'a> {
         Labels { scene, y, height, label: None }
     }
 
-    /// Adds a mark with this name between two edges.
+    /// Adds a mark with this name, between a left and a right edge.
     pub(crate) fn add<'t>(
         &mut self,
         canvas: &mut dyn Canvas,

@@ -1,4 +1,5 @@
-//! Positions of the rows of a timeline: a heading for each process, with its tracks below unless it is folded.
+//! Positions of the rows of a timeline. Each process has a heading, and its tracks are below the heading unless the
+//! process is folded.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,9 +11,9 @@ use crate::state::arrangement::Arrangement;
 pub(crate) const HEADING_HEIGHT: u32 = 24;
 /// Height of a lane, in CSS pixels.
 pub(crate) const LANE_HEIGHT: u32 = 18;
-/// Height of a lane in a narrow track, in CSS pixels. It is too low for text.
+/// Height of a lane in a narrow track, in CSS pixels. The lane is too low for text.
 pub(crate) const NARROW_HEIGHT: u32 = 6;
-/// Height of a counter, in CSS pixels.
+/// Height of the row of a counter, in CSS pixels.
 pub(crate) const COUNTER_HEIGHT: u32 = 36;
 /// Space below a track, in CSS pixels.
 pub(crate) const TRACK_GAP: u32 = 5;
@@ -44,7 +45,7 @@ pub enum RowContent {
         id: TrackId,
         /// Height of a lane, in CSS pixels.
         lane_height: u32,
-        /// True for the additional row of a pinned track, above all other rows.
+        /// True for the additional row of a pinned track, which is above all other rows.
         pinned: bool,
     },
 }
@@ -108,7 +109,7 @@ impl Layout {
         self.height = self.height.saturating_add(height);
     }
 
-    /// Returns the rows that are visible between two heights.
+    /// Returns the rows that are visible in a vertical range, in CSS pixels.
     pub fn visible(&self, seen: Range<u32>) -> &[Row] {
         let first = self.rows.partition_point(|row| row.bottom() <= seen.start);
         let end = self.rows.partition_point(|row| row.top < seen.end);

@@ -1,6 +1,6 @@
-//! Colours of events. Ops have the colour of their family, as in every view, or a colour that shows their change compared
-//! with another run. The colour of other events depends on their name without digits, so that `fusion.1` and `fusion.27`
-//! look alike.
+//! Colours of events. An op has the colour of its family, as in every view, or a colour that shows whether the op
+//! became slower or faster than in another run. The colour of any other event depends on the event's name without
+//! digits, so that `fusion.1` and `fusion.27` look alike.
 
 use metrics::{OpFamily, StepPart};
 use serde::{Deserialize, Serialize};
@@ -16,18 +16,18 @@ impl Rgb {
         Rgb(red, green, blue)
     }
 
-    /// Blends with another colour. `share` is the weight of the other colour, in 256ths.
+    /// Blends with another colour. `share` is the weight of the other colour, as a number out of 256.
     pub fn towards(self, other: Rgb, share: u32) -> Rgb {
         let mix = |a: u8, b: u8| ((u32::from(a) * (256 - share.min(256)) + u32::from(b) * share.min(256)) / 256) as u8;
         Rgb(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
     }
 }
 
-/// The colour of an event: an index into the palette. Light and dark theme have their own colours for each index.
+/// The colour of an event: an index into the palette. The light and the dark theme each have a colour for each index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint(u8);
 
-/// Change of an op compared with another run.
+/// Change of an op in comparison with another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// The op takes more time.
@@ -41,7 +41,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Legend of the colours for a picture of two runs, one above the other.
+    /// Text of the legend for a picture of two runs, one above the other.
     pub const LEGEND: [(Change, &str); 4] = [
         (Change::Lost, "slower below"),
         (Change::Gained, "faster below"),
@@ -57,7 +57,7 @@ const FIRST_IDLE: u8 = 8;
 const FIRST_CHANGE: u8 = FIRST_IDLE + 6;
 const FIRST_HUE: u8 = FIRST_CHANGE + 4;
 
-/// A fill and the colour of text on it, in the light and in the dark theme.
+/// The colours of a shape and of the text on the shape, in the light and in the dark theme.
 struct Entry {
     light: (u32, u32),
     dark: (u32, u32),
@@ -72,7 +72,7 @@ const INK: u32 = 0x17_1b21;
 const PALE: u32 = 0xe8_eaee;
 const NIGHT: u32 = 0x0c_1016;
 
-/// Palette: the families of ops in order, the idle parts of a step, the changes, the hues.
+/// The colours of the op families, of the idle parts of a step, of changes, and of other events, in this order.
 const PALETTE: [Entry; FIRST_HUE as usize + HUES] = [
     entry(0x00_68b4, WHITE, 0x4d_9fe6, NIGHT),
     entry(0x00_7d62, WHITE, 0x2b_b08d, NIGHT),
@@ -105,7 +105,7 @@ const PALETTE: [Entry; FIRST_HUE as usize + HUES] = [
 ];
 
 impl Paint {
-    /// Returns the paint of a family of ops.
+    /// Returns the paint for a family of ops.
     pub fn of_family(family: OpFamily) -> Paint {
         Paint(family as u8)
     }
@@ -115,7 +115,7 @@ impl Paint {
         OpFamily::ALL.get(usize::from(self.0)).copied()
     }
 
-    /// Returns the paint of a part of a step.
+    /// Returns the paint for a part of a step.
     pub fn of_part(part: StepPart) -> Paint {
         match part {
             StepPart::Compute => Paint::of_family(OpFamily::Matmul),
@@ -125,12 +125,12 @@ impl Paint {
         }
     }
 
-    /// Returns the paint of a change.
+    /// Returns the paint for a change.
     pub fn of_change(change: Change) -> Paint {
         Paint(FIRST_CHANGE + change as u8)
     }
 
-    /// Returns the fill and the colour of text on it.
+    /// Returns the colour of a shape with this paint, and the colour of the text on the shape.
     pub fn colours(self, dark: bool) -> (Rgb, Rgb) {
         let entry = PALETTE.get(self.0 as usize);
         let (fill, ink) = entry.map_or((0, WHITE), |entry| if dark { entry.dark } else { entry.light });
@@ -138,7 +138,7 @@ impl Paint {
     }
 }
 
-/// Returns the paint of a name.
+/// Returns the paint for an event that has this name and no family.
 pub(crate) fn hue(name: &str) -> Paint {
     if let Some(part) = StepPart::ALL.into_iter().find(|part| part.title() == name) {
         return Paint::of_part(part);
@@ -153,7 +153,7 @@ pub(crate) fn hue(name: &str) -> Paint {
 mod tests {
     use super::*;
 
-    /// Computes the contrast. Uses a square instead of sRGB's power of 2.2, so that the error is below a tenth.
+    /// Computes the contrast. Uses squares instead of sRGB's power of 2.2. The error is below a tenth.
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let linear = |channel: u8| f64::from(channel) * f64::from(channel) / (255.0 * 255.0);
         let light = |c: Rgb| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2) + 0.05;

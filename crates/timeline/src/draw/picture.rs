@@ -1,8 +1,9 @@
 //! Draws the visible rows.
 //!
-//! An event wider than a pixel is a bar with its name. Narrower events share pixels: the height shows what share of the pixel's
-//! time is busy, and the event that covers most of the pixel determines the colour. As a result, an idle device looks idle, and
-//! a busy device looks busy. Adjacent marks with the same name share a label.
+//! An event wider than a pixel is a bar with its name. Several narrower events can share a pixel. The height of the
+//! drawn column shows how much of the pixel's time is busy. The event that covers most of the pixel determines the
+//! colour. An idle device therefore looks idle, and a busy device looks busy. Adjacent marks with the same name share a
+//! label.
 
 use base::Ps;
 use base::format::printable;
@@ -84,7 +85,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws the scopes of a line's ops, one level below the other.
+    /// Draws the scopes of a line's ops. Each scope is below the scope that contains it.
     fn draw_scopes(
         &self,
         canvas: &mut dyn Canvas,
@@ -111,7 +112,8 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws a counter as a step function: each column shows the last value, relative to the counter's maximum.
+    /// Draws a counter as a step function. The height of each pixel column shows the last value in the column, relative
+    /// to the counter's maximum.
     fn counter(&self, canvas: &mut dyn Canvas, track: &CounterTrack, columns: &Columns, y: i32, row: &Row) {
         let largest = track.values.iter().copied().fold(0.0, f64::max);
         let height = self.px(row.height as i32 - 6);

@@ -1,4 +1,4 @@
-//! Content of a picture: its events, their positions and the zoom.
+//! The content of a picture, which consists of the events, their positions and the zoom.
 
 use base::Ps;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,8 @@ impl EventRef {
         EventRef { origin: Origin::Captured, index: id.get() }
     }
 
-    /// Returns the key of the event in URLs: `c` for recorded or `d` for derived, and its index.
+    /// Returns the key that identifies the event in URLs. The key is `c` for a recorded event or `d` for a derived
+    /// event, followed by the event's index.
     pub fn key(self) -> String {
         format!("{}{}", if self.origin == Origin::Captured { 'c' } else { 'd' }, self.index)
     }
@@ -64,7 +65,7 @@ pub struct Scene<'a> {
     pub processes: &'a [Process],
     /// Rows of the tracks.
     pub layout: &'a Layout,
-    /// Arrangement that the rows were laid out with.
+    /// Arrangement of the tracks on which the positions of the rows are based.
     pub arrangement: &'a Arrangement,
     /// The user's bookmarks.
     pub bookmarks: &'a Bookmarks,
@@ -72,7 +73,7 @@ pub struct Scene<'a> {
     pub bookmark: Option<u32>,
     /// Visible range of time.
     pub viewport: Viewport,
-    /// Time that the axis labels as 0.
+    /// Time at which the axis shows 0.
     pub zero: Ps,
     /// Size in CSS pixels.
     pub size: (u32, u32),
@@ -82,23 +83,23 @@ pub struct Scene<'a> {
     pub scroll: u32,
     /// True for the dark theme.
     pub dark: bool,
-    /// Name of the events to highlight, on every track.
+    /// Name of the events that are highlighted on every track.
     pub named: Option<(Origin, StrId)>,
-    /// Selected event, which gets a frame.
+    /// Selected event, which is drawn with a frame.
     pub selected: Option<EventRef>,
-    /// Events to which the selected event is linked, nearest first.
+    /// Events that are linked to the selected event. The nearest event comes first.
     pub linked: &'a [Linked],
-    /// Recorded events that pass the filter, if there is one.
+    /// Recorded events that pass the filter, if there is a filter.
     pub found: Option<&'a Found>,
-    /// For each origin and each kind of event, true if the kind passes the filter. Events that do not pass are pale. `None`
-    /// if everything passes.
+    /// For each origin and each kind of event, true if the kind passes the filter. Events of other kinds are pale.
+    /// `None` if all kinds pass.
     pub passing: [Option<&'a [bool]>; 2],
-    /// Colour of each kind of recorded event, according to its change compared with another run. Kinds with `None` keep
-    /// their usual colour.
+    /// Colour of each kind of recorded event, which shows the change in comparison with another run. Kinds with `None`
+    /// keep their usual colour.
     pub changes: Option<&'a [Option<Paint>]>,
 }
 
-/// Colours of everything in the picture except events.
+/// Colours of everything in the picture other than events.
 pub(crate) struct Theme {
     pub surface: Rgb,
     pub band: Rgb,
@@ -169,8 +170,8 @@ impl<'a> Scene<'a> {
         self.layout.visible(self.scroll..self.scroll.saturating_add(self.size.1))
     }
 
-    /// Returns the row and lane of an event, the height of its lanes, and its interval. Returns `None` if its track
-    /// is not shown.
+    /// Returns the row and lane of an event, the height of the lanes in that row, and the event's interval. Returns
+    /// `None` if the event's track is not shown.
     pub fn place_of(&self, event: EventRef) -> Option<(Row, u32, u32, Interval)> {
         let source = self.source(event.origin);
         let (kind, _, time) = source.event(event.id())?;
@@ -184,7 +185,7 @@ impl<'a> Scene<'a> {
         Some((*row, u32::try_from(lane).ok()?, lane_height, time))
     }
 
-    /// Returns the track of an event, visible or not.
+    /// Returns the track of an event, even if the track is not visible.
     pub fn track_of(&self, event: EventRef) -> Option<TrackId> {
         let source = self.source(event.origin);
         let (kind, _, _) = source.event(event.id())?;
@@ -196,8 +197,8 @@ impl<'a> Scene<'a> {
         (0..).zip(self.processes).find_map(of)
     }
 
-    /// Returns the left and the right edge of a range of columns on the canvas. If a pixel is less than a picosecond, there
-    /// are fewer columns than pixels.
+    /// Returns the left and the right edge of a range of columns, in canvas pixels. A column is wider than a pixel if a
+    /// pixel is shorter than a picosecond.
     pub(crate) fn column_edges(&self, columns: &Columns, first: usize, end: usize) -> (i32, i32) {
         let width = self.px(self.size.0 as i32);
         if columns.len() as i64 >= i64::from(width) {

@@ -36,11 +36,11 @@ pub struct Sight {
     pub dark: bool,
     /// Position of the pointer, from the upper left corner of the events.
     pub pointer: Option<(f64, f64)>,
-    /// True while the user drags a range. During the drag, nothing below the pointer is highlighted or described.
+    /// True while the user drags a range. During the drag, no event is highlighted or described.
     pub is_dragging: bool,
     /// The selected event.
     pub selected: Option<EventRef>,
-    /// Filter text. Events that do not pass are pale.
+    /// Filter text. Events that do not pass the filter are pale.
     pub filter: String,
     /// Arrangement of the tracks: the text of an [`Arrangement`].
     pub arrangement: String,
@@ -48,25 +48,26 @@ pub struct Sight {
     pub bookmarks: String,
     /// Index of the selected bookmark.
     pub bookmark: Option<u32>,
-    /// Start and end of the scrollable time, if another run is shown below this one and the scrollable time exceeds the
-    /// capture.
+    /// Start and end of the range in which the user can scroll. The range is set only if another run is shown below
+    /// this run, because the range can then exceed the capture.
     pub extent_ps: Option<(i64, i64)>,
-    /// True to colour ops by [`Stage::changes`].
+    /// True if [`Stage::changes`] determines the colours of ops.
     pub by_change: bool,
 }
 
-/// Cache that persists from picture to picture.
+/// Data that is kept from one picture to the next.
 #[derive(Debug, Default)]
 pub struct Stage {
-    /// Arrangement and its layout, by the arrangement's text.
+    /// Text of the latest arrangement, with the parsed arrangement and its layout.
     layout: Option<(String, Arrangement, Layout)>,
-    /// Bookmarks, by their text.
+    /// Text of the latest bookmarks, with the parsed bookmarks.
     bookmarks: Option<(String, Bookmarks)>,
-    /// Filter text, the recorded events that pass, and true for each kind of derived event that passes.
+    /// Text of the latest filter, with the recorded events that pass, and true for each kind of derived event that
+    /// passes.
     passing: Option<(String, Found, Vec<bool>)>,
-    /// Colour of each kind of recorded event, according to its change compared with another run.
+    /// Colour of each kind of recorded event, which shows the change in comparison with another run.
     pub changes: Option<Vec<Option<Paint>>>,
-    /// Selected event and the events it is linked to.
+    /// Selected event, with the events that are linked to it.
     linked: Option<(EventRef, Vec<Linked>)>,
 }
 
@@ -137,7 +138,7 @@ impl Stage {
 }
 
 impl Scene<'_> {
-    /// Converts a range to picoseconds from the start of the capture, as in [`Sight`].
+    /// Converts a range to picoseconds from the start of the capture, as [`Sight`] requires.
     pub fn from_zero(&self, range: Interval) -> (i64, i64) {
         ((range.start - self.zero).as_ps(), (range.end - self.zero).as_ps())
     }
@@ -151,7 +152,8 @@ impl Scene<'_> {
         }
     }
 
-    /// Returns the time that a dragged edge at the pointer snaps to, in picoseconds from the start of the capture.
+    /// Returns the time to which the edge of a dragged range snaps at the pointer, in picoseconds from the start of the
+    /// capture.
     pub fn snapped_ps(&self, sight: &Sight) -> Option<i64> {
         let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0)?;
         Some((self.edge_near(x, y)? - self.zero).as_ps())

@@ -1,5 +1,5 @@
-//! A slim picture of the whole capture: the load of each device over time, and the steps. If no device ran, it shows
-//! the busiest threads.
+//! A slim picture of the whole capture, which shows the load of each device over time, and the steps. If no device ran,
+//! the picture shows the busiest threads.
 //!
 //! ```text
 //! steps     |    |    |    |    |    |    |    |
@@ -17,7 +17,7 @@ use crate::events::source::Origin;
 use crate::events::timeline::{Timeline, extent};
 use crate::surface::canvas::{Canvas, Rect};
 
-/// Maximum number of rows. If there are more devices, each row is the mean of several.
+/// Maximum number of rows. If there are more devices, each row shows the mean load of several devices.
 const MAX_ROWS: usize = 8;
 
 /// Maximum number of threads that are shown if no device ran.
@@ -26,7 +26,7 @@ const MAX_THREADS: usize = 3;
 /// The row of steps takes `1 / STEPS_SHARE` of the height.
 const STEPS_SHARE: i32 = 5;
 
-/// Overview of a capture.
+/// The slim picture of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
     /// Events of the run and their measurements.
@@ -116,7 +116,7 @@ impl Strip<'_> {
         }
     }
 
-    /// Draws the steps of the first device in alternating shades. Returns false if there are none.
+    /// Draws the steps of the first device in alternating shades. Returns false if the device has no steps.
     fn steps(&self, canvas: &mut dyn Canvas, columns: &Columns, height: i32) -> bool {
         let Some(windows) = self.context.analysis.steps.windows.first() else { return false };
         let range = columns.range();
@@ -136,7 +136,8 @@ fn share_of(busy: Ps, length: Ps) -> f64 {
     if length > Ps::ZERO { busy.as_ps() as f64 / length.as_ps() as f64 } else { 0.0 }
 }
 
-/// Adds the share of each column that a set covers. Walks the columns and the set only once.
+/// For each column, adds the share that `set` covers to the number in `shares`. Walks the columns and the set only
+/// once.
 fn add_shares(set: &IntervalSet, columns: &Columns, shares: &mut [f64]) {
     let mut column = 0;
     for part in set.parts() {

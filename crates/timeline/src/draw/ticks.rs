@@ -12,7 +12,7 @@ const UNITS: [(&str, i64); 5] =
 pub struct Tick {
     /// Time of the tick.
     pub time: Ps,
-    /// Label of the tick: its time relative to `zero`.
+    /// Label of the tick, which contains the time of the tick relative to `zero`.
     pub label: String,
 }
 
@@ -44,8 +44,8 @@ fn unit_of(length: i64) -> (&'static str, i64) {
     UNITS.into_iter().find(|(_, unit)| length >= *unit).unwrap_or(("ps", 1))
 }
 
-/// Returns the time in the largest unit in which the step is a whole number. Large times get a larger unit, with
-/// decimals.
+/// Formats a time in the largest unit in which the distance between ticks is a whole number. Large times are formatted
+/// in a larger unit with decimals.
 fn label(from_zero: i64, step: i64, unit: i64) -> String {
     let name = UNITS.into_iter().find(|(_, of)| *of == unit).map_or("ps", |(name, _)| name);
     // At a thousand or more of one unit, the next larger unit is easier to read: 1.25 s instead of 1250 ms.

@@ -1,4 +1,4 @@
-//! Computes, for each pixel of a lane, how long it is busy and the event that covers most of it.
+//! Computes for each pixel of a lane how long the lane is busy, and which event covers most of the pixel.
 //!
 //! ```text
 //! events    [=========a=========)  [b)[c)  [d)   [e)
@@ -17,7 +17,7 @@ use crate::events::lane::Lane;
 /// Pixel columns that divide a range of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Start of each column, and the end of the last.
+    /// Start of each column, then the end of the last column.
     edges: Vec<Ps>,
 }
 
@@ -37,7 +37,7 @@ impl Columns {
         self.edges.len().saturating_sub(1)
     }
 
-    /// Returns true if there are no columns, which never happens.
+    /// Returns false, because there is always a column.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -47,13 +47,13 @@ impl Columns {
         Some(Interval::new(*self.edges.get(column)?, *self.edges.get(column + 1)?))
     }
 
-    /// Returns the time from the start of the first column to the end of the last.
+    /// Returns the time from the start of the first column to the end of the last column.
     pub fn range(&self) -> Interval {
         let at = |edge: Option<&Ps>| edge.copied().unwrap_or(Ps::ZERO);
         Interval::new(at(self.edges.first()), at(self.edges.last()))
     }
 
-    /// Returns the last column that starts at or before `time`, or the first column if there is none.
+    /// Returns the last column that starts at or before `time`, or the first column if all columns start later.
     pub fn column_at(&self, time: Ps) -> usize {
         let after = self.edges.partition_point(|edge| *edge <= time);
         after.saturating_sub(1).min(self.len().saturating_sub(1))
@@ -63,7 +63,7 @@ impl Columns {
 /// A mark in the picture of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Columns that one event covers completely.
+    /// Adjacent columns that one event covers completely.
     Whole {
         /// Position of the event in the lane.
         place: usize,
@@ -72,11 +72,11 @@ pub enum Mark {
         /// Index after the last column.
         end: usize,
     },
-    /// A column that is busy for part of its time, or with several events.
+    /// A column that is busy for only part of its time, or with several events.
     Part {
         /// The column.
         column: usize,
-        /// Time that the column is busy.
+        /// Time within the column during which the lane is busy.
         busy: Ps,
         /// Position of the event that covers most of the column.
         longest: usize,
@@ -85,8 +85,8 @@ pub enum Mark {
     },
 }
 
-/// Calls `visit` with the marks of a lane from left to right. The cost depends on the number of busy columns, and hardly at all
-/// on the number of events in the columns.
+/// Calls `visit` with the marks of a lane from left to right. The running time depends on the number of busy columns,
+/// and hardly on the number of events in the columns.
 pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: impl FnMut(Mark)) {
     let range = columns.range();
     let mut place = lane.first_from(trace, range.start);
@@ -120,13 +120,14 @@ pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: i
     }
 }
 
-/// Returns how long the lane is busy before `time`. The event at `place` is the first event that may continue past `time`.
+/// Returns how long the lane is busy before `time`. The event at `place` must be the first that ends after `time`.
 fn covered_before(lane: &Lane, trace: &Trace, place: usize, time: Ps) -> Ps {
     let before = lane.covered_before(trace, place);
     lane.time(trace, place).map_or(before, |at| before + Interval::new(at.start, at.end.min(time)).length())
 }
 
-/// Returns the event that covers most of a pixel. Only the first and the last event can extend beyond the pixel.
+/// Returns the event that covers most of a pixel. The events of the pixel are at the positions from `first` to `end -
+/// 1`. Only the first and the last of these events can extend beyond the pixel.
 fn longest(lane: &Lane, trace: &Trace, first: usize, end: usize, pixel: Interval) -> usize {
     let inside =
         |place: usize| lane.time(trace, place).and_then(|at| at.clip(pixel)).map_or(Ps::ZERO, Interval::length);
@@ -142,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
     use trace::{ByLine, TraceBuilder};
 
-    /// Creates lanes with times in picoseconds, because a trace in microseconds would need wider columns.
+    /// Creates the lanes of a trace with event times in picoseconds. Times in microseconds would require wider columns.
     fn lanes(events: &[(i64, i64)]) -> (Trace, Lanes, ByLine) {
         let mut b = TraceBuilder::new();
         let line = b.line("/host:CPU", "python");

@@ -1,5 +1,5 @@
-//! Derived tracks, which no profiler records: steps, the activity of each device and the causes of its idle time, instants,
-//! and memory in use.
+//! Derived tracks, which no profiler records. These tracks show steps, the activity of each device and the causes of
+//! its idle time, exposed communication, instants, memory in use, and the utilisation of units.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,27 @@ use trace::{
     ArgsId, CounterTrack, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, StrId, Trace,
 };
 
-/// Name and definition of the track of steps.
 pub(crate) const STEPS: (&str, &str) =
-    ("Steps", "Steps of this device as in the tables, each from its start to the start of the next.");
-/// Name and definition of the track of the device's activity and of the causes of its idle time.
+    ("Steps", "Steps of this device, as in the tables. Each step lasts until the next step starts.");
 pub(crate) const PARTS: (&str, &str) = (
     "Busy and idle by cause",
-    "Activity of the device at each instant. If several overlap, computation takes precedence over communication, and communication over copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
+    "Activity of the device at each instant. If several activities overlap, computation takes precedence over communication, and communication over copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
 );
-/// Name and definition of the track of exposed communication.
 pub(crate) const EXPOSED: (&str, &str) = (
     "Exposed communication",
-    "Parts of each collective run during which its device computes nothing. All runs are included, so over the whole capture the parts add up to the exposed time in the collectives table.",
+    "Time of each collective during which its device computes nothing. Every time that a collective runs is included, so over the whole capture the times add up to the exposed time in the collectives table.",
 );
-/// Name and definition of the track of instants.
-pub(crate) const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events without a duration.");
+pub(crate) const INSTANTS: (&str, &str) =
+    ("Instants", "Instants in the trace file, which are events without a duration.");
 
-/// Name and definition of the track of memory in use.
 pub(crate) const MEMORY: (&str, &str) = (
     "Memory in use",
     "Bytes that the allocator has in use or reserved, after each allocation and release that it reported. The memory page shows the same curve.",
 );
 
-/// Name and definition of the track of a unit's use.
 pub(crate) const UNITS: (&str, &str) = (
     "Unit use",
-    "Use of a unit of the chip at each reading of its hardware counters, in percent of its peak, as in the table of units.",
+    "Utilisation of a unit at each reading of the chip's hardware counters, in percent of the unit's peak, as in the table of units.",
 );
 
 /// Returns the definition of a derived line or counter.
@@ -44,7 +39,7 @@ pub(crate) fn definition(name: &str) -> Option<&'static str> {
     known.map(|(_, definition)| definition)
 }
 
-/// Returns the derived events. Their planes have the same indices as the planes that they are derived from.
+/// Returns the derived events. Each derived plane has the same index as the recorded plane from which it is derived.
 pub(crate) fn trace(context: Context<'_>) -> Trace {
     let whole = context.captured_trace();
     let mut derived = Derived { trace: Trace::default(), planes: Vec::new() };
@@ -81,7 +76,7 @@ impl Derived {
         self.trace.events.push(Event { line, name, start: time.start, duration, args: ArgsId::NONE })
     }
 
-    /// Adds the steps of each device, or of the first host if there are no devices.
+    /// Adds the steps of each device, or the steps of the first host if there are no devices.
     fn steps(&mut self, context: Context<'_>) {
         let (steps, captured) = (&context.analysis.steps, &context.analysis.captured);
         for (index, windows) in steps.windows.iter().enumerate() {
@@ -115,8 +110,8 @@ impl Derived {
         devices.map_while(|(device, bands)| Some((self.line(device.plane, PARTS.0)?, bands))).collect()
     }
 
-    /// Stores the step parts as packed events after all others. There are as many parts as ops on the device. Packing reduces
-    /// their memory to a third.
+    /// Stores the step parts as packed events, after all other events. A device has as many parts as ops, and packed
+    /// parts take only a third of the memory.
     fn pack(&mut self, parts: Vec<(LineId, Vec<(Interval, StepPart)>)>) {
         for (line, bands) in parts {
             for (time, part) in bands {
@@ -163,7 +158,7 @@ impl Derived {
         }
     }
 
-    /// Adds a counter for each allocator, on its device or, if it has none, on its host.
+    /// Adds a counter for each allocator to the allocator's device, or to its host if it has no device.
     fn memory(&mut self, context: Context<'_>) {
         let whole = context.captured_trace();
         for allocator in allocators(whole, Ps::ZERO) {
@@ -181,7 +176,7 @@ impl Derived {
         }
     }
 
-    /// Adds a counter for each unit of a chip whose hardware counters were read several times.
+    /// For each chip whose hardware counters were read several times, adds a counter for each of the chip's units.
     fn units(&mut self, context: Context<'_>) {
         let whole = context.captured_trace();
         let origin = context.analysis.captured.capture.map_or(Ps::ZERO, |capture| capture.start);

@@ -1,8 +1,8 @@
-//! Finds events by name on all lines: counts them, and moves from one to the next.
+//! Finds events by name on all lines, counts them, and moves from one to the next.
 //!
-//! The search looks at names instead of events. Each [kind](trace::Events::kinds) of event is tested once, and its events
-//! are counted once. To find the next event, the search walks each line from the given time, and stops when the line cannot
-//! contain a closer match.
+//! The search compares names instead of events. Each [kind](trace::Events::kinds) of event is tested once, and the
+//! events of that kind are counted once. To find the next event, the search walks along each line from the given time.
+//! The search leaves a line when the line cannot contain a closer match.
 
 use base::{Ps, sort};
 use trace::{EventId, LineEvents, StrId};
@@ -10,22 +10,23 @@ use trace::{EventId, LineEvents, StrId};
 use crate::events::search::starting_before;
 use crate::events::source::Source;
 
-/// Events whose names match. They are sorted by start, then by line, then by position on the line.
+/// Events whose names match. The events are sorted by start, then by line, then by position on the line.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// True for each kind of event that matches.
+    /// For each kind of event, true if the events of that kind match.
     passes: Vec<bool>,
-    /// Number of events that match.
+    /// Number of matching events.
     pub events: u64,
     /// Number of distinct matching names.
     pub names: u64,
 }
 
-/// Sort key of an event: its start, its line, its position on the line.
+/// Sort key of an event: its start, then its line, then its position on the line.
 type Key = (Ps, usize, usize);
 
 impl Found {
-    /// Finds the events whose names `pass`. Calls `pass` once per name, even if many kinds of event have the same name.
+    /// Finds the events for whose names `pass` returns true. Calls `pass` once per name, even if many kinds of event
+    /// have the same name.
     pub fn new(source: Source<'_>, pass: &dyn Fn(&str) -> bool) -> Found {
         let mut known: Vec<Option<bool>> = vec![None; source.trace.strings.len()];
         let kinds = source.trace.events.kinds().iter();
@@ -49,7 +50,7 @@ impl Found {
         found
     }
 
-    /// Returns, for each kind of event, true if it matches. Indexed by the kind.
+    /// Returns one value for each kind of event, in the order of the kinds: true if the events of that kind match.
     pub fn kinds(&self) -> &[bool] {
         &self.passes
     }
@@ -69,18 +70,18 @@ impl Found {
         self.last(source, (time, 0, 0))
     }
 
-    /// Returns the first match after an event. The event itself need not match.
+    /// Returns the first match after an event. The given event itself need not match.
     pub fn after(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         let (start, line, place) = key(source, event)?;
         self.first(source, (start, line, place + 1))
     }
 
-    /// Returns the last match before an event. The event itself need not match.
+    /// Returns the last match before an event. The given event itself need not match.
     pub fn before(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         self.last(source, key(source, event)?)
     }
 
-    /// Returns the number of matches before an event: 0 for the first match.
+    /// Returns the number of matches before an event, which is 0 for the first match.
     pub fn place_of(&self, source: Source<'_>, event: EventId) -> Option<u64> {
         let key = key(source, event)?;
         let mut count = 0u64;
@@ -91,7 +92,7 @@ impl Found {
         Some(count)
     }
 
-    /// Returns the match with an index, from 0.
+    /// Returns the match with the index `place`, from 0.
     pub fn nth(&self, source: Source<'_>, place: u64) -> Option<EventId> {
         // Number of parts of the capture. The function counts the matches in each part first, then searches only one part.
         const PARTS: u64 = 4096;
@@ -137,7 +138,7 @@ impl Found {
         }
     }
 
-    /// Returns the first match at `from` or after it.
+    /// Returns the first match whose sort key is `from` or larger.
     fn first(&self, source: Source<'_>, from: Key) -> Option<EventId> {
         let mut best: Option<(Ps, EventId)> = None;
         for (line, events) in source.by_line.events.iter().enumerate() {
@@ -150,7 +151,7 @@ impl Found {
         best.map(|(_, id)| id)
     }
 
-    /// Returns the last match before `until`.
+    /// Returns the last match whose sort key is smaller than `until`.
     fn last(&self, source: Source<'_>, until: Key) -> Option<EventId> {
         let mut best: Option<(Ps, EventId)> = None;
         for (line, events) in source.by_line.events.iter().enumerate() {
@@ -164,7 +165,7 @@ impl Found {
     }
 }
 
-/// Returns the first position of a line that is not before `key`.
+/// Returns the first position on a line whose sort key is not smaller than `key`.
 fn place_from(source: Source<'_>, line: usize, events: &LineEvents, (start, of, place): Key) -> usize {
     match line.cmp(&of) {
         std::cmp::Ordering::Less => starting_before(source.trace, events, start + Ps::new(1)),

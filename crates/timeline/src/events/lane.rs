@@ -1,35 +1,36 @@
-//! Events of one lane, which do not overlap, and the time that they cover.
+//! The events of one lane, which do not overlap, and the time that these events cover.
 
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace};
 
 use crate::events::search::{partition_point, quick};
 
-/// Number of events between two stored sums.
+/// Number of events between two stored sums of lengths.
 const BLOCK: usize = 16;
 
 /// Number of entries of one level of [`Lane::longest`] that one entry of the next level covers.
 const FAN: usize = 32;
 
-/// Stands for a length that does not fit into 32 bits and must be read from the event.
+/// Placeholder for a length that does not fit into 32 bits and must be read from the event.
 const LONG: u32 = u32::MAX;
 
-/// Non-overlapping events of a line, by ascending start. They take 4.6 bytes per event, and 4 more if the lane has only
-/// some of the line's events or if its events are not in file order.
+/// Non-overlapping events of a line, by ascending start. A lane takes 4.6 bytes per event. A lane that has only some of
+/// the line's events, or whose events are not in file order, takes 4 bytes more per event.
 #[derive(Clone, Debug)]
 pub struct Lane {
     events: LineEvents,
-    /// Lengths of the events in picoseconds, or [`LONG`]. A picture of many events requires many lengths, so they are
-    /// stored contiguously.
+    /// Lengths of the events in picoseconds, or [`LONG`]. The lengths are stored contiguously, because drawing many
+    /// events requires many of them.
     lengths: Vec<u32>,
-    /// Total length of the events before each block.
+    /// Total length of the events before each group of [`BLOCK`] events.
     covered: Vec<Ps>,
-    /// Position of the longest event in each group of 32, 1024, ... events, by level.
+    /// Position of the longest event in each group of events. Level 0 has groups of 32 events, level 1 groups of 1024,
+    /// and so on.
     longest: Vec<Vec<u32>>,
 }
 
 impl Lane {
-    /// Creates a lane of these events, which must not overlap.
+    /// Creates a lane from events that do not overlap.
     pub fn new(trace: &Trace, events: LineEvents) -> Lane {
         let mut covered = Vec::with_capacity(events.len().div_ceil(BLOCK) + 1);
         let mut level: Vec<(u32, Ps)> = Vec::with_capacity(events.len().div_ceil(FAN));
@@ -60,7 +61,7 @@ impl Lane {
         Lane { events, lengths, covered, longest }
     }
 
-    /// Returns the number of events.
+    /// Returns the number of events in the lane.
     pub fn len(&self) -> usize {
         self.events.len()
     }
@@ -97,28 +98,28 @@ impl Lane {
         self.partition_point(from, |place| self.time(trace, place).is_some_and(|at| at.end <= time))
     }
 
-    /// Returns the position of the first event that starts at `time` or later. `from` is as in
-    /// [`first_ending_after`](Lane::first_ending_after).
+    /// Returns the position of the first event that starts at `time` or later. The search starts at the position
+    /// `from`, as in [`first_ending_after`](Lane::first_ending_after).
     pub fn first_starting_at(&self, trace: &Trace, from: usize, time: Ps) -> usize {
         self.partition_point(from, |place| self.time(trace, place).is_some_and(|at| at.start < time))
     }
 
-    /// Returns the position of the first event that ends after `time` or starts at `time` or later. This includes events of
-    /// length 0.
+    /// Returns the position of the first event that ends after `time` or starts at `time` or later. The result may be
+    /// an event of length 0.
     pub fn first_from(&self, trace: &Trace, time: Ps) -> usize {
         let starting = self.first_starting_at(trace, 0, time);
         let before = starting.checked_sub(1);
         before.filter(|&before| self.time(trace, before).is_some_and(|at| at.end > time)).unwrap_or(starting)
     }
 
-    /// Returns the position of an event that starts at `start`. Returns `None` if it is in another lane.
+    /// Returns the position of `event`, which starts at `start`. Returns `None` if the event is in another lane.
     pub fn place_of(&self, trace: &Trace, event: EventId, start: Ps) -> Option<usize> {
         let first = self.first_starting_at(trace, 0, start);
         let same_start = |place: &usize| self.time(trace, *place).is_some_and(|time| time.start == start);
         (first..self.len()).take_while(same_start).find(|&place| self.event(place) == Some(event))
     }
 
-    /// Returns the start or end of an event, whichever is nearest to `time`.
+    /// Returns the start or end that is nearest to `time`, among all events of the lane.
     pub fn nearest_edge(&self, trace: &Trace, time: Ps) -> Option<Ps> {
         let next = self.first_starting_at(trace, 0, time);
         // All events before the one that starts last end no later than its start.
@@ -129,8 +130,8 @@ impl Lane {
         edges.min_by_key(|edge| (*edge - time).as_ps().unsigned_abs())
     }
 
-    /// Finds the first position for which `before` is false. Doubles the stride and then bisects, because the result is
-    /// usually near.
+    /// Finds the first position for which `before` is false. Doubles the distance from `from` until the result is
+    /// passed, and then bisects, because the result is usually near.
     fn partition_point(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut stride) = (from, 1);
         while low + stride <= self.len() {
@@ -152,21 +153,22 @@ impl Lane {
         (block * BLOCK..place).fold(sum, |sum, place| sum + self.length(trace, place))
     }
 
-    /// Returns the total covered time before the instant `time`. `place` is the first event that ends after `time`.
+    /// Returns the total time that the events cover before `time`. The event at `place` must be the first that ends
+    /// after `time`.
     pub fn covered_until(&self, trace: &Trace, place: usize, time: Ps) -> Ps {
         let inside = self.time(trace, place).map_or(Ps::ZERO, |at| Interval::new(at.start, at.end.min(time)).length());
         self.covered_before(trace, place) + inside
     }
 
-    /// Returns the covered time in `range`.
+    /// Returns the time within `range` that the events cover.
     pub fn covered_in(&self, trace: &Trace, range: Interval) -> Ps {
         let first = self.first_ending_after(trace, 0, range.start);
         let last = self.first_ending_after(trace, first, range.end);
         self.covered_until(trace, last, range.end) - self.covered_until(trace, first, range.start)
     }
 
-    /// Returns the position of the longest event from `first` to the one before `end`. If several are equally long,
-    /// returns the first.
+    /// Returns the position of the longest event at the positions from `first` to `end - 1`. If several events are
+    /// equally long, returns the first.
     pub fn longest_of(&self, trace: &Trace, first: usize, end: usize) -> Option<usize> {
         let mut best: Option<(usize, Ps)> = None;
         let mut look = |place: usize| {
@@ -194,7 +196,7 @@ impl Lane {
         best.map(|(place, _)| place)
     }
 
-    /// Returns the allocated memory, in bytes.
+    /// Returns the memory that the lane allocates, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let list = match &self.events {
             LineEvents::Run(_) => 0,

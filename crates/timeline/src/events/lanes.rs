@@ -15,12 +15,12 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Creates unbuilt lanes for `lines` lines.
+    /// Creates an empty cache for the lanes of `lines` lines.
     pub fn new(lines: usize) -> Lanes {
         Lanes { of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Returns the lanes of a line, outermost first. Empty if the line has no events.
+    /// Returns the lanes of a line, outermost first. The result is empty if the line has no events.
     pub fn of_line(&self, trace: &Trace, by_line: &ByLine, line: LineId) -> &[Lane] {
         let known = self.of_lines.get(line.index()).zip(by_line.events.get(line.index()));
         known.map_or(&[], |(lanes, events)| lanes.get_or_init(|| lanes_of(trace, events)).as_slice())
@@ -31,8 +31,8 @@ impl Lanes {
         self.of_lines.get(line.index())?.get().map(Vec::as_slice)
     }
 
-    /// Builds the lanes of some lines, until about `events` events are done. Returns false if all lanes were built
-    /// already.
+    /// Builds the lanes of further lines, until they contain about `events` events. Returns false if the lanes of all
+    /// lines were built already.
     pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (lanes, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(lanes, _)| lanes.get().is_none()) {
@@ -45,7 +45,7 @@ impl Lanes {
         made > 0
     }
 
-    /// Returns the allocated memory, in bytes.
+    /// Returns the memory that the lanes allocate, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.of_lines.iter().filter_map(OnceLock::get).flatten().map(Lane::memory_bytes).sum()
     }

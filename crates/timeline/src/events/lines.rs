@@ -1,4 +1,4 @@
-//! Labels of lines, and selection of lines by a pattern.
+//! Labels for lines, and the selection of lines by a pattern.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,15 +8,15 @@ use metrics::{Context, Device};
 use rustc_hash::FxHashMap;
 use trace::{LineId, Plane, PlaneId, Platform, StrId, Trace};
 
-/// Returns the name of a plane. The host's name precedes it if the run has several hosts.
+/// Returns the name of a plane. If the run has several hosts, the name begins with the host's name.
 pub fn process_name<'t>(trace: &'t Trace, plane: &Plane) -> Cow<'t, str> {
     let name = trace.text(plane.name);
     let host = trace.hosts.get(plane.host as usize).filter(|_| trace.hosts.len() > 1);
     host.map_or(Cow::Borrowed(name), |host| Cow::Owned(format!("{host} {name}")))
 }
 
-/// Returns the label of each line: `process/line`, with the line's number if another line of the process has the same
-/// name.
+/// Returns the label of each line, which is `process/line`. If several lines of a process have the same name, each
+/// label also contains the line's number.
 pub fn line_labels(trace: &Trace) -> Vec<String> {
     let mut of_name: FxHashMap<(PlaneId, StrId), u32> = FxHashMap::default();
     trace.lines.iter().for_each(|line| *of_name.entry((line.plane, line.name)).or_default() += 1);
@@ -29,27 +29,27 @@ pub fn line_labels(trace: &Trace) -> Vec<String> {
     trace.lines.iter().map(label).collect()
 }
 
-/// Error: no line matches the pattern. Lists names that the capture contains.
+/// Error if no line matches the pattern. The message lists names that the capture contains.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no line matches {pattern}{known}")]
 pub struct NoLine {
     /// The pattern.
     pub pattern: String,
-    /// Names in the capture, as the rest of the error's sentence.
+    /// Names in the capture, as the end of the error message.
     known: String,
 }
 
-/// Number of lines listed in the error for a pattern that matches none.
+/// Maximum number of lines that the error message lists.
 const MOST_LISTED: usize = 8;
 
 /// Returns the lines that match a pattern. In a pattern, `*` matches any characters. The pattern must match the whole
-/// name of the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of
-/// the process is optional. If no line matches, the pattern selects devices by the names in reports (`CPU:2`), and the
-/// function returns all lines that ran an op of such a device.
+/// name of the line or of its process, or both names with a slash between them (`GPU:0/Stream*`). The `/device:` or
+/// `/host:` at the start of a process name is optional. If no line matches, the pattern selects devices by their names
+/// in reports, for example `CPU:2`. The function then returns all lines that ran an op of a selected device.
 ///
 /// # Errors
 ///
-/// Fails if nothing matches. The error lists the nearest names.
+/// Fails if nothing matches. The error message lists the names that are most similar to the pattern.
 pub fn chosen_lines(context: Context<'_>, pattern: &str) -> Result<Vec<LineId>, NoLine> {
     let trace = context.captured_trace();
     let labels = line_labels(trace);
@@ -85,8 +85,9 @@ fn short(process: &str) -> &str {
     ["/device:", "/host:"].iter().find_map(|prefix| process.strip_prefix(prefix)).unwrap_or(process)
 }
 
-/// Returns the lines of a device for which the pattern matches the device's name, alone or together with the line's name.
-/// XLA's CPU devices do not have their own process. Their ops run on host threads, which other devices may also use.
+/// Returns all lines of a device if the pattern matches the device's name. Otherwise, returns the lines for which the
+/// pattern matches `device/line`. XLA's CPU devices do not have their own process. The ops of a CPU device run on host
+/// threads, which other devices may also use.
 fn lines_of_device(trace: &Trace, device: &Device, pattern: &str) -> BTreeSet<LineId> {
     if !pattern.contains('/') && !fits(pattern, &device.name) {
         return BTreeSet::new();
@@ -100,7 +101,8 @@ fn lines_of_device(trace: &Trace, device: &Device, pattern: &str) -> BTreeSet<Li
     ran.into_iter().filter(is_meant).collect()
 }
 
-/// Returns the error for a pattern that matches nothing, with the nearest names.
+/// Returns the error for a pattern that matches nothing. The error lists the names that are most similar to the
+/// pattern.
 fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -> NoLine {
     let error = |known: String| NoLine { pattern: pattern.to_owned(), known };
     if labels.is_empty() {
@@ -123,8 +125,8 @@ fn no_match(trace: &Trace, labels: &[String], devices: &[&str], pattern: &str) -
     error(format!("; the capture has {listed}{more}{end}{of_devices}{question}"))
 }
 
-/// Returns true if a text matches a pattern. In a pattern, `*` matches any characters. The time is at most proportional
-/// to the product of both lengths.
+/// Returns true if a text matches a pattern. In a pattern, `*` matches any characters. The running time is at most
+/// proportional to the product of the two lengths.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };

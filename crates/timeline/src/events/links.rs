@@ -1,5 +1,5 @@
-//! Links between events: links from a call to the kernel that it launches, and links in the file (flows, or producers and
-//! consumers).
+//! Links between events. Some links lead from a call to the kernel that the call launches. Other links are recorded in
+//! the trace file, as flows or as producers and consumers.
 //!
 //! ```text
 //! thread 1   [launch 7)--launch--.          calls and ops are matched by number, as in the table of launches
@@ -8,7 +8,7 @@
 //! thread 2                             '->[backward)
 //! ```
 //!
-//! All links of a run are computed together when an event is first selected. After that, binary search finds the links of
+//! All links of a run are computed when the user first selects an event. After that, binary search finds the links of
 //! one event.
 
 use base::{Ps, sort};
@@ -25,7 +25,7 @@ const MOST_MOMENTS: usize = 64;
 /// Reason why an event is linked to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
-    /// A call launched device work.
+    /// The cause is a call that launched the effect on a device.
     Launch,
     /// A flow with this name leads from one event to the other.
     Flow(StrId),
@@ -42,7 +42,8 @@ pub struct Linked {
     pub follows: bool,
     /// Reason for the link.
     pub kind: LinkKind,
-    /// Time from the start of the cause to the start of the effect. Negative if the effect starts earlier.
+    /// Time from the start of the cause to the start of the effect. The delay is negative if the effect starts before
+    /// the cause.
     pub delay: Ps,
 }
 
@@ -53,12 +54,12 @@ struct Link {
     kind: LinkKind,
 }
 
-/// Links of the recorded events.
+/// Links between the recorded events of a run.
 #[derive(Debug, Default)]
 pub struct Links {
-    /// Calls and the ops that they launch, sorted by call. The call of an op is found by its correlation id.
+    /// Calls and the ops that they launch, sorted by call. A call and its ops have the same correlation id.
     launches: Vec<(EventId, EventId)>,
-    /// Links in the file that are not launches, sorted by the source of the link.
+    /// Links in the trace file that are not launches, sorted by the source of the link.
     given: Vec<Link>,
     /// Positions in `given`, sorted by the target of the link.
     by_target: Vec<u32>,
@@ -91,7 +92,8 @@ impl Links {
         Links { launches, given, by_target }
     }
 
-    /// Returns the events that an event is linked to, sorted by the distance between the starts.
+    /// Returns the events that are linked to an event. The linked events are sorted by the time between their start and
+    /// the start of the event.
     pub fn of(&self, context: Context<'_>, event: EventId) -> Vec<Linked> {
         let trace = context.captured_trace();
         let (devices, calls) = (&context.analysis.captured, &context.analysis.calls);
@@ -124,7 +126,7 @@ impl Links {
         found
     }
 
-    /// Returns the allocated memory, in bytes.
+    /// Returns the memory that the links allocate, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.launches.capacity() * size_of::<(EventId, EventId)>()
             + self.given.capacity() * size_of::<Link>()
@@ -132,20 +134,20 @@ impl Links {
     }
 }
 
-/// Returns the positions of items sorted by a number. The sort is stable.
+/// Returns the positions of the items, in the order of their numbers. The sort is stable.
 fn in_order<T>(items: &[T], number: impl Fn(&T) -> i64) -> Vec<usize> {
     let mut keys: Vec<(i64, u32)> = items.iter().map(number).zip(0..).collect();
     sort::numbers_of(&mut keys);
     keys.into_iter().map(|(_, place)| place as usize).collect()
 }
 
-/// Returns the items sorted by a number. The sort is stable.
+/// Returns the items in the order of their numbers. The sort is stable.
 fn ordered<T: Copy>(items: &[T], number: impl Fn(&T) -> i64) -> Vec<T> {
     in_order(items, number).into_iter().filter_map(|at| items.get(at).copied()).collect()
 }
 
-/// Links the start of a flow to its first step, each step to the next, and the last step to each end. If several
-/// flows share a number, a point is linked to the last start before it.
+/// Links the start of a flow to the first step of the flow, each step to the next, and the last step to each end. If
+/// several flows have the same number, each later point is linked to the last start before that point.
 fn add_flows(source: Source<'_>, links: &mut Vec<Link>) {
     let points = &source.trace.flows;
     let events = events_of_points(source);
@@ -175,7 +177,7 @@ fn add_flows(source: Source<'_>, links: &mut Vec<Link>) {
     }
 }
 
-/// Returns the event that each flow point belongs to. Walks the lanes of every line once.
+/// Returns the event to which each flow point belongs. Walks the lanes of every line once.
 fn events_of_points(source: Source<'_>) -> Vec<Option<EventId>> {
     let points = &source.trace.flows;
     let mut events = vec![None; points.len()];
@@ -198,9 +200,9 @@ fn events_of_points(source: Source<'_>) -> Vec<Option<EventId>> {
     events
 }
 
-/// Returns the event of a line that a point at `time` belongs to: the innermost event that runs at that time or, if none
-/// runs, the innermost event that ends at that time. `first` contains a position for each lane before which all events end
-/// before `time`. The function advances these positions.
+/// Returns the event of a line to which a point at `time` belongs. The result is the innermost event that runs at that
+/// time or, if no event runs, the innermost event that ends at that time. For each lane, `first` contains a position.
+/// All events at earlier positions end before `time`. The function advances these positions.
 fn event_at(trace: &Trace, lanes: &[Lane], first: &mut [usize], time: Ps, binding: FlowBinding) -> Option<EventId> {
     let mut best: Option<((bool, Ps), EventId)> = None;
     for (lane, first) in lanes.iter().zip(first) {

@@ -1,4 +1,4 @@
-//! Events of a run in lanes and tracks: order, nesting, search and navigation.
+//! The events of a run, in lanes and tracks: their order and nesting, search, and navigation.
 
 pub(crate) mod coverage;
 pub(crate) mod derived;

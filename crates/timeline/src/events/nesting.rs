@@ -1,8 +1,8 @@
-//! Nesting of the events of a line, and the lane in which each is drawn.
+//! Computes how the events of a line are nested, and in which lane each event is drawn.
 //!
-//! An event is *nested* in the event that contains it completely. If several events contain it, its parent is the one that
-//! starts last. A nested event is drawn below its parent, in the first lane that is free for its whole duration. Events
-//! that overlap without nesting are therefore in separate lanes, and no event hides another:
+//! An event is *nested* in the event that contains it completely. If several events contain an event, its parent is the
+//! one that starts last. A nested event is drawn below its parent, in the first lane that is free for its whole
+//! duration. Events that overlap without nesting are therefore in separate lanes, and no event hides another:
 //!
 //! ```text
 //! lane 0   [a---------------)   [e----)
@@ -13,10 +13,10 @@
 use base::Ps;
 use trace::Interval;
 
-/// Depth and lane of an event.
+/// Nesting depth and lane of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Nesting depth: 0 at the top level, and one more than the parent's depth below it.
+    /// Nesting depth. The depth is 0 at the top level, and otherwise one more than the parent's depth.
     pub depth: u32,
     /// Lane in which the event is drawn. Lane 0 is at the top.
     pub lane: u32,
@@ -29,18 +29,19 @@ struct Open {
     place: Place,
 }
 
-/// Assigns places to the events of a line, which must be added by ascending start, longest first. Takes linear time. If events
-/// overlap without nesting, the search for a free lane takes logarithmic time in the number of lanes.
+/// Assigns places to the events of a line, in linear time. Callers must add the events by ascending start. Among events
+/// with the same start, they must add the longest first. If events overlap without nesting, the search for a free lane
+/// takes time that is logarithmic in the number of lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Nesting {
-    /// Open events, by descending end. An event is dropped when a later event ends after it, because the later event contains
-    /// everything that the dropped event could still contain.
+    /// Open events, by descending end. An event is removed when a later event ends after it. From then on, the later
+    /// event contains every event that the removed event could contain.
     open: Vec<Open>,
     lanes: FreeLanes,
 }
 
 impl Nesting {
-    /// Returns the place of the next event.
+    /// Assigns a place to the next event and returns the place.
     pub fn place(&mut self, event: Interval) -> Place {
         while self.open.last().is_some_and(|open| open.end <= event.start || open.end < event.end) {
             self.open.pop();
@@ -56,15 +57,16 @@ impl Nesting {
     }
 }
 
-/// Times at which the lanes become free, as a tournament tree of minima: entry `i` is the minimum of the entries `2
-/// i` and `2 i + 1`. The second half contains the lanes.
+/// Times at which the lanes become free, stored as a tournament tree. In the tree, entry `i` is the minimum of the
+/// entries `2 i` and `2 i + 1`. The second half of the entries contains the times of the lanes.
 #[derive(Clone, Debug, Default)]
 struct FreeLanes {
     tree: Vec<Ps>,
 }
 
 impl FreeLanes {
-    /// Returns the first lane from `from` on that is free at the start of an event, and reserves it for the event.
+    /// Returns the first lane, from lane `from` on, that is free when the event starts. Reserves that lane for the
+    /// event.
     fn take(&mut self, from: usize, event: Interval) -> usize {
         let lane = loop {
             match self.first_free(from, event.start) {
@@ -82,7 +84,7 @@ impl FreeLanes {
         lane
     }
 
-    /// Returns the number of lanes that the tree has room for.
+    /// Returns the number of lanes for which the tree has room.
     fn size(&self) -> usize {
         self.tree.len() / 2
     }

@@ -1,4 +1,4 @@
-//! Name scopes of ops: a flame graph of the framework's scopes, computed from the ops themselves.
+//! The name scopes of ops, as a flame graph. The flame graph is computed from the ops themselves.
 //!
 //! ```text
 //! ops       [dot.1 )[add.2)[dot.3)   [dot.4)       paths jit(f)/attn/dot, jit(f)/attn/add, jit(f)/mlp/dot, jit(f)/mlp/dot
@@ -6,8 +6,8 @@
 //!           [attn         )[mlp  )   [mlp   )
 //! ```
 //!
-//! At every instant, only the innermost running op of the line is shown, so a scope is busy for the self time of its ops.
-//! Source lines of ops are drawn in the same way: a file, and its lines below it.
+//! At every instant, only the innermost running op of a line is shown, so a scope is busy during the self time of its
+//! ops. Source lines of ops are drawn in the same way: the lines of a file are below the file.
 
 use base::framework_path;
 use rustc_hash::FxHashMap;
@@ -23,24 +23,24 @@ const DEEPEST: usize = 24;
 /// Name and definition of the name-scope track.
 const NAME_SCOPES: (&str, &str) = (
     "Name scopes",
-    "Ops of a line by their framework path, one level per scope, without the primitive at the end. At every instant, only the innermost running op is shown, so a scope is busy for the self time of its ops.",
+    "Ops of a line by their framework path, with one level per scope. The primitive at the end of the path is left out. At every instant, only the innermost running op is shown, so a scope is busy during the self time of its ops.",
 );
 const SOURCE_LINES: (&str, &str) = (
     "Source lines",
-    "Ops of a line by the source file and line that the trace records for them. At every instant, only the innermost running op is shown, so a source line is busy for the self time of its ops.",
+    "Ops of a line by the source file and line that the trace records for each op. At every instant, only the innermost running op is shown, so a source line is busy during the self time of its ops.",
 );
 
-/// Type of the levels of a flame graph.
+/// The property of ops that the levels of a flame graph show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flame {
-    /// Scopes of the framework path.
+    /// Scopes in the framework path of the op.
     NameScopes,
-    /// Source file, and line in the file.
+    /// Source file of the op, and the line in that file.
     SourceLines,
 }
 
 impl Flame {
-    /// All types, in the order of their tracks.
+    /// All properties, in the order of their tracks.
     pub const ALL: [Flame; 2] = [Flame::NameScopes, Flame::SourceLines];
 
     /// Returns the name of the track and its definition.
@@ -52,30 +52,30 @@ impl Flame {
     }
 }
 
-/// Scopes of every kind of event.
+/// The scopes of each kind of event in a trace.
 #[derive(Debug, Default)]
 pub struct Scopes {
     names: Strings,
     /// Colour of each name, by its index.
     paints: Vec<Paint>,
     paths: Vec<Vec<StrId>>,
-    /// For each kind of event, the index of its path plus one, or 0.
+    /// For each kind of event, the index of its path plus one, or 0 if the kind has no path.
     of_kinds: Vec<u32>,
     /// Depth of the deepest path of each line.
     depths: Vec<u32>,
 }
 
-/// Content of a column of a level.
+/// Content of one pixel column in one level of a flame graph.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
     /// Name of the scope.
     pub name: StrId,
-    /// Busy share of the column, in 256ths. Zero if the column is idle.
+    /// Share of the column's time that is busy, as a number out of 256. The share is zero if the column is idle.
     pub share: u32,
 }
 
 impl Scopes {
-    /// Collects the scopes of all kinds of ops in a trace that have a path.
+    /// Collects the scopes of each kind of op in a trace, if ops of that kind have a path.
     pub fn new(trace: &Trace, flame: Flame) -> Scopes {
         let mut scopes = Scopes { depths: vec![0; trace.lines.len()], ..Scopes::default() };
         let mut known: FxHashMap<[StrId; 2], u32> = FxHashMap::default();
@@ -130,7 +130,7 @@ impl Scopes {
         path.map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the number of levels of a line. Zero if it has no ops with a path.
+    /// Returns the number of levels of a line. Returns zero if the line has no ops with a path.
     pub fn depth(&self, line: LineId) -> u32 {
         self.depths.get(line.index()).copied().unwrap_or(0)
     }
@@ -145,8 +145,8 @@ impl Scopes {
         self.paints.get(name.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the content of each column of each level of a line. Inner ops are processed after outer ops and overwrite
-    /// their columns. This is correct because a nested op covers no more than its parent.
+    /// For each level of a line, returns the content of each column. Inner ops are processed after outer ops and
+    /// overwrite their columns. The result is correct, because a nested op covers no more than its parent.
     pub fn cells(&self, source: Source<'_>, line: LineId, columns: &Columns) -> Vec<Vec<Cell>> {
         let mut levels = vec![vec![Cell::default(); columns.len()]; self.depth(line) as usize];
         for lane in source.lanes(line) {

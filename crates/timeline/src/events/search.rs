@@ -5,13 +5,14 @@ use std::ops::Range;
 use base::Ps;
 use trace::{LineEvents, Trace};
 
-/// Returns the number of events of a line that start before `time`. This is also the position of the first later event.
+/// Returns the number of events of a line that start before `time`. The same number is the position of the first event
+/// that starts at `time` or later.
 pub(crate) fn starting_before(trace: &Trace, events: &LineEvents, time: Ps) -> usize {
     let start = |place: usize| events.get(place).and_then(|id| trace.events.time(id)).map(|(start, _)| start);
     partition_point(0..events.len(), |place| start(place).is_some_and(|start| start < time))
 }
 
-/// Returns the first position for which `before` is false, or the end.
+/// Returns the first position for which `before` is false, or the end of `places` if there is no such position.
 pub(crate) fn partition_point(places: Range<usize>, before: impl Fn(usize) -> bool) -> usize {
     let Range { start: mut low, end: mut high } = places;
     while low < high {

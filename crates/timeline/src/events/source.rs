@@ -1,5 +1,5 @@
-//! Sources of a timeline's events: the recorded trace, and the trace derived from it. Both are traces, so the same
-//! code handles them.
+//! Sources of a timeline's events: the recorded trace, and the trace derived from it. The recorded and the derived
+//! trace have the type [`Trace`], so the same code handles both.
 
 use std::sync::OnceLock;
 
@@ -22,17 +22,17 @@ pub enum Origin {
     Derived,
 }
 
-/// Events of one origin, ready to be drawn.
+/// The events of one origin, with the data that drawing needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// Trace with the events.
     pub trace: &'a Trace,
-    /// Events of each line, in order.
+    /// Events of each line, by ascending start.
     pub by_line: &'a ByLine,
     pub(crate) caches: &'a Caches,
 }
 
-/// Data computed once from a trace, on first access.
+/// Data that is computed from a trace on first access.
 #[derive(Debug)]
 pub(crate) struct Caches {
     pub lanes: Lanes,
@@ -47,7 +47,7 @@ impl Caches {
         Caches { lanes, stretches, paints: OnceLock::new(), counts: OnceLock::new() }
     }
 
-    /// Returns the allocated memory, in bytes.
+    /// Returns the memory that the computed data take, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.lanes.memory_bytes() + self.stretches.memory_bytes()
     }

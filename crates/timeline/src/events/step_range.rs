@@ -11,8 +11,9 @@ pub fn step_range(context: Context<'_>, step: usize) -> Option<Interval> {
     windows.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
 }
 
-/// Returns the first device that is at least half as busy in the step as the busiest device, and the step's time on it.
-/// This rule selects the same device in different runs of a program. Returns `None` if no device ran the step.
+/// Returns the first device that is at least half as busy during the step as the busiest device, and the time range of
+/// the step on that device. This rule selects the same device in different runs of a program. Returns `None` if no
+/// device ran the step.
 pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device, Interval)> {
     let devices = context.analysis.captured.used.iter().zip(&context.analysis.steps.windows);
     let ran = devices.filter_map(|(device, windows)| Some((device, windows.get(step).copied()??.interval)));
@@ -22,8 +23,8 @@ pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device,
     first.map(|(device, time, _)| (device, time))
 }
 
-/// Returns the index of the representative step: the counted step with the median duration. If two steps are in the middle,
-/// returns the shorter one.
+/// Returns the index of the counted step with the median duration. If two steps are in the middle, returns the shorter
+/// step.
 pub fn median_step(context: Context<'_>) -> Option<usize> {
     let counted = context.profile.steps.iter().filter(|step| step.counted);
     let mut steps: Vec<(f64, u64)> = counted.map(|step| (step.duration_us, step.index)).collect();

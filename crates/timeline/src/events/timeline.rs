@@ -21,7 +21,7 @@ struct Derived {
     caches: Caches,
 }
 
-/// Caches of a run's timeline. Each is computed on first access and kept until the run is dropped.
+/// Caches of a run's timeline. Each cache is filled on first access and kept until the run is dropped.
 #[derive(Debug, Default)]
 pub struct Timeline {
     captured: OnceLock<Caches>,
@@ -38,10 +38,10 @@ impl Timeline {
         self.processes.get_or_init(|| processes(sources, self.flames(context)))
     }
 
-    /// Computes a part of the data for the first picture and the statistics, so that they appear without delay. Returns
-    /// false if nothing is left to do.
+    /// Computes part of the data that the first picture and the statistics need, so that both appear without delay.
+    /// Returns false when all data have been computed.
     pub fn prepare(&self, context: Context<'_>) -> bool {
-        /// Number of events per part: about ten milliseconds of work.
+        /// Number of events per part. A part takes about ten milliseconds.
         const PART: usize = 500_000;
         let is_unmade = |origin| {
             let source = self.source(context, origin);
@@ -63,8 +63,8 @@ impl Timeline {
         self.flames.get_or_init(|| Flame::ALL.map(|flame| Scopes::new(context.captured_trace(), flame)))
     }
 
-    /// Returns the events that an event is linked to, sorted by the distance between the starts. Empty for a derived
-    /// event.
+    /// Returns the events that are linked to an event. The linked events are sorted by the time between their start and
+    /// the start of the event. The result is empty for a derived event.
     pub fn linked(&self, context: Context<'_>, event: EventRef) -> Vec<Linked> {
         if event.origin == Origin::Derived {
             return Vec::new();
@@ -74,7 +74,7 @@ impl Timeline {
     }
 
     /// Returns the events of one origin. `context` must always belong to the same run. The window of `context` has no
-    /// effect here.
+    /// effect on the result.
     pub fn source<'a>(&'a self, context: Context<'a>, origin: Origin) -> Source<'a> {
         match origin {
             Origin::Captured => {
@@ -98,7 +98,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the allocated memory in bytes, not counting the events of the run.
+    /// Returns the memory that the caches allocate, in bytes. The events of the run are not included.
     pub fn memory_bytes(&self) -> usize {
         let captured = self.captured.get().map_or(0, Caches::memory_bytes);
         let derived = |derived: &Derived| derived.caches.memory_bytes() + derived.trace.events.memory_bytes();
@@ -110,7 +110,7 @@ fn families(context: Context<'_>) -> Vec<Option<OpFamily>> {
     context.analysis.captured.op_families(context.captured_trace())
 }
 
-/// Returns the time from the first event to the last, recorded or derived.
+/// Returns the time from the first event to the last. Recorded and derived events are both included.
 pub fn extent(context: Context<'_>) -> trace::Interval {
     let captured = context.run.by_line().extent;
     captured.unwrap_or(trace::Interval::new(Ps::ZERO, Ps::ZERO))

@@ -1,5 +1,5 @@
-//! Tracks of a run in display order: devices come before other processes, each group in the file's order. In a process,
-//! derived tracks come first, then the lines in file order, then the counters.
+//! Tracks of a run in display order. Devices come first, in file order. All other processes follow, also in file order.
+//! In a process, derived tracks come first, then the lines in file order, then the counters.
 
 use base::sort;
 use trace::{LineId, LineKind, Plane, PlaneKind, Trace};
@@ -9,10 +9,10 @@ use crate::events::lines::process_name;
 use crate::events::scopes::{Flame, Scopes};
 use crate::events::source::{Origin, Source};
 
-/// If there are more tracks than this, hosts are initially folded, because they have many threads.
+/// If there are more tracks than this, hosts are initially folded, because hosts have many threads.
 const MANY_TRACKS: usize = 60;
 
-/// Id of a track: its process, and its position in the process.
+/// Identifies a track by its process and its position in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrackId {
     /// Index of the process.
@@ -21,8 +21,8 @@ pub struct TrackId {
     pub track: u32,
 }
 
-/// Returns true if host processes are initially folded. This is the case if there are many tracks, and devices in addition
-/// to hosts.
+/// Returns true if host processes are initially folded. Hosts are folded if there are many tracks, and the run has
+/// devices in addition to hosts.
 pub(crate) fn hosts_fold(processes: &[Process]) -> bool {
     let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
     many && processes.iter().any(|process| !process.is_host)
@@ -35,7 +35,7 @@ pub enum Shows {
     Events(Origin, LineId),
     /// The name scopes or source lines of the ops of a recorded line.
     Scopes(Flame, LineId),
-    /// A counter, as an index into [`Trace::counters`] of the trace of this origin.
+    /// A counter, identified by its index in [`Trace::counters`] of the trace of this origin.
     Counter(Origin, u32),
 }
 
@@ -46,16 +46,16 @@ pub struct Track {
     pub name: String,
     /// Content of the track.
     pub shows: Shows,
-    /// Number of lanes. A counter has 1.
+    /// Number of lanes. A counter has one lane.
     pub lanes: u32,
-    /// Definition of the track if it is derived. `None` if it is recorded.
+    /// Definition of the track if it is derived. `None` for a recorded track.
     pub definition: Option<&'static str>,
 }
 
 /// Tracks of a device or host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Name of the process in the file. The host's name precedes it if the run has several hosts.
+    /// Name of the process in the file. If the run has several hosts, the name begins with the host's name.
     pub name: String,
     /// Tracks of the process.
     pub tracks: Vec<Track>,
@@ -130,8 +130,7 @@ pub(crate) fn processes([captured, derived]: [Source<'_>; 2], flames: &[Scopes; 
     found
 }
 
-const BY_PROFILER: &str =
-    "The profiler derived this line from others. It measures only XLA Ops on a TPU, and only streams on a GPU.";
+const BY_PROFILER: &str = "The profiler derived this line from other lines. The numbers in crossprof come only from XLA Ops on a TPU, and from streams on a GPU.";
 
 fn unnamed(line: &trace::Line) -> String {
     line.id.map_or_else(|| "unnamed line".to_owned(), |id| format!("line {id}"))

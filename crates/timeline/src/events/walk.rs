@@ -1,4 +1,5 @@
-//! Navigation between events: along a lane, to the lane above or below, and to the next event that passes the filter.
+//! Navigation between events: along a lane, to the lane above or below, between cause and effect, and to the next event
+//! that passes the filter.
 
 use base::Ps;
 use trace::LineId;
@@ -19,14 +20,15 @@ pub enum Step {
     Up,
     /// To the event below, in the same or the next track.
     Down,
-    /// To the nearest event that caused this one.
+    /// To the nearest event that caused the selected event.
     Cause,
-    /// To the nearest event that this one caused.
+    /// To the nearest event that the selected event caused.
     Effect,
 }
 
 impl Scene<'_> {
-    /// Returns the event that a move leads to. Without a selection, returns the first visible event.
+    /// Returns the event to which a move from the selected event leads. Without a selection, returns the first visible
+    /// event.
     pub fn step(&self, step: Step) -> Option<EventRef> {
         let is_along = matches!(step, Step::Cause | Step::Effect);
         let Some(from) = self.selected.filter(|event| is_along || self.place_of(*event).is_some()) else {
@@ -79,8 +81,8 @@ impl Scene<'_> {
         lanes
     }
 
-    /// Returns the event of a lane at a time. If there is none, returns the next event. If no event follows, returns the
-    /// last event.
+    /// Returns the event that runs at `time` in a lane. If no event runs, returns the next event. If no event follows,
+    /// returns the last event.
     fn nearest(&self, origin: Origin, line: LineId, lane: usize, time: Ps) -> Option<EventRef> {
         let source = self.source(origin);
         let lane = source.lanes(line).get(lane)?;
@@ -88,8 +90,8 @@ impl Scene<'_> {
         Some(EventRef { origin, index: lane.event(place)?.get() })
     }
 
-    /// Returns the next or previous recorded event that passes the filter, relative to the selected event. Wraps around
-    /// at both ends. Returns `None` without a filter.
+    /// Returns the recorded event that passes the filter and is next to the selected event, either after or before it.
+    /// The search wraps around at both ends of the capture. Returns `None` without a filter.
     pub fn next_passing(&self, forward: bool) -> Option<EventRef> {
         let (found, source) = (self.found?, self.source(Origin::Captured));
         let from = self.selected.filter(|event| event.origin == Origin::Captured);

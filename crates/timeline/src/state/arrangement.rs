@@ -1,10 +1,11 @@
-//! Arrangement of the tracks (hidden, narrow, pinned, and their order), as text that fits into a URL.
+//! Arrangement of the tracks, as text that fits into a URL. The text says which tracks are hidden, narrow or pinned,
+//! and in which order the tracks appear.
 
 use std::fmt;
 
 use crate::events::tracks::{Process, TrackId, hosts_fold};
 
-/// Maximum number of moved tracks in a text. No user moves that many by hand.
+/// Maximum number of moved tracks in a text. No user moves that many tracks by hand.
 const MOST_MOVES: usize = 1_000;
 
 /// Changes that the user made to the arrangement of the tracks.
@@ -14,20 +15,20 @@ const MOST_MOVES: usize = 1_000;
 /// Changes are separated by `-`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrangement {
-    /// Processes whose folding differs from the default: folded instead of open, or open instead of folded.
+    /// Processes that the user has folded or unfolded, so that they differ from the default.
     pub turned: Vec<u32>,
     /// Tracks with narrow lanes.
     pub narrow: Vec<TrackId>,
     /// Hidden tracks.
     pub hidden: Vec<TrackId>,
-    /// Tracks that are also shown above all others.
+    /// Pinned tracks, which are also shown above all other tracks.
     pub pinned: Vec<TrackId>,
-    /// Moved tracks in the order of the moves, each with its position among the tracks of its process.
+    /// Moved tracks, in the order of the moves. Each move contains the new position among the tracks of the process.
     pub moved: Vec<(TrackId, u32)>,
 }
 
 impl Arrangement {
-    /// Parses a text. Parts that are not valid are skipped.
+    /// Parses a text. Skips changes that are not valid.
     pub fn parse(text: &str) -> Arrangement {
         let mut arrangement = Arrangement::default();
         for part in text.split('-') {
@@ -50,7 +51,7 @@ impl Arrangement {
         arrangement
     }
 
-    /// Returns an arrangement that folds exactly those processes for which `folds` returns true.
+    /// Returns an arrangement that folds the processes for which `folds` returns true, and unfolds all others.
     pub fn folding(processes: &[Process], folds: &dyn Fn(&Process) -> bool) -> Arrangement {
         let hosts_fold = hosts_fold(processes);
         let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != (hosts_fold && of.is_host));
@@ -113,7 +114,7 @@ impl Arrangement {
     }
 }
 
-/// Adds an item to a list, or removes it if the list contains it.
+/// Adds an item to a list, or removes the item if the list contains it.
 pub fn turn<T: PartialEq>(list: &mut Vec<T>, item: T) {
     match list.iter().position(|known| *known == item) {
         Some(at) => drop(list.remove(at)),

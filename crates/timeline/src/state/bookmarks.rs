@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-/// Maximum number of bookmarks in a text. No user adds that many by hand.
+/// Maximum number of bookmarks in a text. No user adds that many bookmarks by hand.
 const MOST: usize = 1_000;
 
-/// A bookmarked range. It is a flag if it starts and ends at the same instant.
+/// A bookmarked range. A bookmark that starts and ends at the same instant is a flag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
     /// Start and end of the range, in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
-    /// Top and bottom of the range among the rows, in CSS pixels. `None` for all rows.
+    /// Top and bottom of the range in CSS pixels, measured from the first row. `None` if the range covers all rows.
     pub rows: Option<(u32, u32)>,
     /// Name given by the user.
     pub name: String,
@@ -30,7 +30,7 @@ impl Bookmark {
 pub struct Bookmarks(Vec<Bookmark>);
 
 impl Bookmarks {
-    /// Parses a text. Parts that are not valid are skipped.
+    /// Parses a text. Skips bookmarks that are not valid.
     pub fn parse(text: &str) -> Bookmarks {
         let mut bookmarks = Bookmarks::default();
         for part in text.split(';').take(MOST) {
@@ -87,8 +87,8 @@ impl Bookmarks {
         }
     }
 
-    /// Returns the index of the bookmark after or before the selected bookmark. Without a selection, returns the first
-    /// bookmark that starts after `time_ps`, or the one before it. Wraps around at both ends.
+    /// Returns the index of the bookmark after or before the selected bookmark. If no bookmark is selected, the search
+    /// starts at `time_ps`. The search wraps around at both ends.
     pub fn beside(&self, selected: Option<u32>, time_ps: i64, forward: bool) -> Option<u32> {
         let count = self.0.len();
         let next = match selected.map(|selected| selected as usize) {

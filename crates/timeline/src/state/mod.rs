@@ -1,4 +1,4 @@
-//! The user's choices: the order of the tracks, bookmarks, and the visible range.
+//! The user's choices in a timeline: the order of the tracks, bookmarks, and the visible range.
 
 pub(crate) mod arrangement;
 pub(crate) mod bookmarks;

@@ -1,4 +1,4 @@
-//! The visible range of time, with zoom around the pointer, pan and fit.
+//! The visible range of time, and the functions that zoom it around the pointer, pan it, and fit it to a range.
 
 use base::Ps;
 use trace::Interval;
@@ -6,10 +6,10 @@ use trace::Interval;
 /// Length of the shortest range that can be shown, in picoseconds.
 const SHORTEST: i64 = 10;
 
-/// The visible range within the whole time.
+/// The visible range, and the whole range in which it can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
-    /// Whole time that can be shown.
+    /// The whole range that can be shown.
     pub all: Interval,
     /// Visible range.
     pub range: Interval,
@@ -22,7 +22,7 @@ impl Viewport {
         Viewport { all, range: all }
     }
 
-    /// Returns the viewport with another range, clamped to the whole time.
+    /// Returns the viewport with another range, clamped to the whole range.
     #[must_use]
     pub fn show(self, range: Interval) -> Viewport {
         let (all, longest) = (self.all, self.all.length().as_ps());
@@ -32,14 +32,14 @@ impl Viewport {
         Viewport { all, range: Interval::new(Ps::new(start), Ps::new(start.saturating_add(length))) }
     }
 
-    /// Returns the time at a fraction of the width, from 0 to 1.
+    /// Returns the time at the fraction `share` of the width, from 0 to 1.
     pub fn time_at(self, share: f64) -> Ps {
         // A cast of a float saturates.
         self.range.start + Ps::new((self.range.length().as_ps() as f64 * share) as i64)
     }
 
-    /// Returns the fraction of the width at which a time is shown. It is outside of 0 to 1 if the time is not
-    /// visible.
+    /// Returns the fraction of the width at which a time is shown. The fraction is below 0 or above 1 if the time is
+    /// not visible.
     pub fn share_of(self, time: Ps) -> f64 {
         (time - self.range.start).as_ps() as f64 / self.range.length().as_ps() as f64
     }
@@ -54,14 +54,14 @@ impl Viewport {
         self.show(Interval::new(start, start + Ps::new(wanted as i64)))
     }
 
-    /// Pans to later times by `widths` times the width of the viewport.
+    /// Moves the visible range to later times, by `widths` times its length.
     #[must_use]
     pub fn pan(self, widths: f64) -> Viewport {
         let by = Ps::new((self.range.length().as_ps() as f64 * widths) as i64);
         self.show(Interval::new(self.range.start + by, self.range.end + by))
     }
 
-    /// Returns the viewport that shows a range with some margin.
+    /// Returns a viewport that shows `range` with a margin on both sides.
     #[must_use]
     pub fn fit(self, range: Interval) -> Viewport {
         let margin = Ps::new((range.length().as_ps() / 8).max(1));

@@ -1,8 +1,8 @@
-//! Values of a counter in a range.
+//! Statistics of a counter over a range of time.
 
 use trace::{CounterTrack, Interval};
 
-/// Statistics of a counter in a range. The value of a sample is valid until the next sample.
+/// Statistics of a counter over a range of time. Each value is valid until the next sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterValues {
     /// Number of samples in the range.
@@ -13,14 +13,14 @@ pub struct CounterValues {
     pub min: f64,
     /// Largest value in the range.
     pub max: f64,
-    /// Value at the start of the range. If the counter starts inside the range, its first value.
+    /// Value at the start of the range. If the counter starts inside the range, the first value of the counter.
     pub first: f64,
     /// Value just before the end of the range.
     pub last: f64,
 }
 
-/// Returns the statistics of a counter in `[start, end)`. Returns `None` if its first sample is later. Takes time linear in
-/// the number of samples in the range.
+/// Returns the statistics of a counter in `[start, end)`. Returns `None` if the counter's first sample is later. The
+/// running time is linear in the number of samples in the range.
 pub fn counter_in(track: &CounterTrack, range: Interval) -> Option<CounterValues> {
     let before = |edge| track.times.partition_point(|time| *time < edge);
     let (start, end) = (before(range.start), before(range.end));

@@ -9,15 +9,16 @@ use trace::{EventId, Interval, LineEvents, LineId, Trace};
 use crate::Source;
 use crate::events::search::{partition_point, starting_before};
 
-/// Events of a line that overlap a range, by ascending start, longest first.
+/// The events of a line that overlap a range. The events are sorted by start. Among events with the same start, the
+/// longest comes first.
 #[derive(Clone, Debug)]
 pub struct EventsIn<'a> {
     trace: &'a Trace,
     events: Option<&'a LineEvents>,
     range: Interval,
-    /// Events that started before the range and run at its start.
+    /// Events that start before the range and are still running when it starts.
     under_way: Vec<EventId>,
-    /// Events that start in the range, as positions among the line's events.
+    /// Positions of the events that start in the range, among the line's events.
     starting: Range<usize>,
 }
 
@@ -45,17 +46,18 @@ impl<'a> EventsIn<'a> {
         EventsIn { trace, events, range, under_way, starting }
     }
 
-    /// Returns the number of the events.
+    /// Returns the number of events that overlap the range.
     pub fn len(&self) -> usize {
         self.under_way.len() + self.starting.len()
     }
 
-    /// Returns true if there is none.
+    /// Returns true if no event overlaps the range.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the positions among the line's events, from the first event to the last that starts before `time`.
+    /// Returns the positions of the line's events from the first event that overlaps the range to the last event that
+    /// starts before `time`.
     pub(super) fn places_until(&self, time: Ps) -> Range<usize> {
         let (trace, events) = (self.trace, self.events);
         let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id));
@@ -66,8 +68,8 @@ impl<'a> EventsIn<'a> {
             ..self.starting.end.max(events.map_or(0, |events| starting_before(trace, events, time)))
     }
 
-    /// Calls `visit` with the kind of each event, as an index into [`Events::kinds`](trace::Events::kinds), and its
-    /// part inside the range.
+    /// Calls `visit` with the kind of each event and the part of the event inside the range. The kind is an index into
+    /// [`Events::kinds`](trace::Events::kinds).
     pub fn for_each(&self, mut visit: impl FnMut(usize, Interval)) {
         let range = self.range;
         let mut clip = |kind: usize, at: Interval| {

@@ -1,4 +1,4 @@
-//! Groups events by a property: name, op, category, name scope, line.
+//! Groups events by a property: name, op, category, name scope or line.
 
 use rustc_hash::FxHashMap;
 
@@ -7,13 +7,14 @@ use trace::{ArgsId, END_MARKER, EventKind, LineKind, StrId, Trace, is_op_cat};
 
 use crate::events::lines::line_labels;
 
-/// Property that events are grouped by.
+/// Property by which events are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
     /// Name of the event.
     #[default]
     Name,
-    /// Op of the event, by its name in the ops table. For other events, the HLO op in the arguments.
+    /// Op of the event, under its name in the ops table. For an event that is not an op, the HLO op in the event's
+    /// arguments.
     Op,
     /// Category of the event's op.
     Category,
@@ -38,12 +39,12 @@ impl GroupBy {
         }
     }
 
-    /// Parses a key. Any unknown key gives `Name`.
+    /// Parses a key. Returns `Name` for any unknown key.
     pub fn from_key(key: &str) -> GroupBy {
         GroupBy::ALL.into_iter().find(|by| by.key() == key).unwrap_or_default()
     }
 
-    /// Returns the name of the group for events without the property.
+    /// Returns the name of the group of all events that lack the property.
     fn none(self) -> &'static str {
         match self {
             GroupBy::Op => "no HLO op",
@@ -54,7 +55,8 @@ impl GroupBy {
     }
 }
 
-/// Group of each kind of event. Groups are numbered: first the run's texts ([`Texts::number`]), then other names.
+/// The group of each kind of event. A group whose name is one of the run's texts has the number of that text
+/// ([`Texts::number`]). Other groups have larger numbers.
 #[derive(Clone, Debug)]
 pub struct Grouping<'a> {
     /// Group of each kind, indexed by the kind.
@@ -62,7 +64,7 @@ pub struct Grouping<'a> {
     texts: Option<&'a Texts>,
     /// Number of texts of the run.
     of_texts: u32,
-    /// Other names: the concatenated text, and the end of each.
+    /// Names of the other groups, concatenated, and the end of each name.
     others: (String, Vec<usize>),
 }
 
@@ -122,7 +124,8 @@ impl<'a> Grouping<'a> {
         Grouping { of_kinds, ..grouping }
     }
 
-    /// Returns the number of a name that is not among the texts. There are only a few, so the search is linear.
+    /// Returns the number of a name that is not among the texts. The search is linear, because there are only a few
+    /// such names.
     fn other(&mut self, name: &str) -> u32 {
         let count = self.others.1.len();
         let at = (0..count).find(|&at| self.other_name(at) == name).unwrap_or(count);
@@ -143,7 +146,7 @@ impl<'a> Grouping<'a> {
         self.others.1.push(self.others.0.len());
     }
 
-    /// Returns an upper bound of the group numbers. All of them are smaller.
+    /// Returns a number that is larger than every group number.
     pub fn len(&self) -> usize {
         self.of_texts as usize + self.others.1.len()
     }
@@ -158,7 +161,8 @@ impl<'a> Grouping<'a> {
         &self.of_kinds
     }
 
-    /// Returns the names by number, as tables of concatenated texts and the end of each.
+    /// Returns the names in the order of the group numbers, as tables. Each table consists of concatenated names and
+    /// the end of each name.
     pub fn names<'t>(&'t self, trace: &'t Trace) -> Vec<(&'t str, &'t [usize])> {
         let (text, ends) = &self.others;
         let own = self.texts.map(|texts| texts.tables(trace)[1]);
@@ -175,11 +179,11 @@ impl<'a> Grouping<'a> {
     }
 }
 
-/// Looks up the row of the ops table for a name and arguments. Nearly every argument set has only one name, so the lookup
-/// needs no hashing, which would take long for a million ops.
+/// Finds the row of the ops table for a name and arguments. Nearly every argument set has only one name, so most
+/// lookups need no hashing. Hashing would take long for a million ops.
 struct RowOf<'a> {
     entries: &'a [((StrId, ArgsId), u32)],
-    /// Index of the first entry of each argument set.
+    /// Index in `entries` of the first entry of each argument set.
     first: Vec<u32>,
     others: FxHashMap<(StrId, ArgsId), u32>,
 }
@@ -204,8 +208,8 @@ impl<'a> RowOf<'a> {
     }
 }
 
-/// Returns true if the event occupies a device, as defined by [`metrics::Devices`]. Returns false for events with the same
-/// names on lines that repeat the ops.
+/// Returns true if the event occupies a device, as defined by [`metrics::Devices`]. Returns false for events on lines
+/// that repeat the ops.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {
@@ -223,7 +227,7 @@ fn of_op(op: &Op, by: GroupBy) -> metrics::Text {
     }
 }
 
-/// Returns the property from the arguments of an event that is not an op in the tables.
+/// Reads the property `by` from the arguments of an event that is not in the ops table.
 fn of_event(trace: &Trace, kind: &EventKind, by: GroupBy) -> metrics::Text {
     let Some(args) = trace.args.set(kind.args.index()) else { return metrics::Text::default() };
     Texts::of_trace(match by {

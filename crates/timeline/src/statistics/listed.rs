@@ -1,4 +1,4 @@
-//! Lists the events of an area. Each is listed in full, even if the range cuts it.
+//! Lists the events of an area. Each event is listed with its full duration, even if the range cuts the event.
 
 use std::cmp::Reverse;
 
@@ -15,14 +15,15 @@ use crate::events::source::Source;
 pub struct ListedEvent {
     /// Id of the event.
     pub id: EventId,
-    /// Nesting depth of the event. Zero at the top level.
+    /// Nesting depth of the event, which is zero at the top level.
     pub depth: u32,
-    /// Self time of the event, inside and outside the range.
+    /// Self time of the whole event, inside and outside the range.
     pub self_time: Ps,
 }
 
-/// Returns the events that overlap the area, by ascending start, longest first, then by line. Takes time linear in the
-/// number of these events and of the events that run at the same time, plus a sort if there are several lines.
+/// Returns the events that overlap the area. The events are sorted by start, then by descending length, then by line.
+/// The running time is linear in the number of these events and of all events that run at the same time. An area with
+/// several lines also requires a sort.
 pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
     let mut listed: Vec<ListedEvent> = Vec::new();
     for &line in &area.lines {
@@ -36,9 +37,9 @@ pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
     listed
 }
 
-/// Adds the events of one line. Depth and self time depend on events of the same line that run at the same time. Such
-/// events reach from the first event that runs at the start of the range to the last event that starts before the last
-/// listed event ends.
+/// Adds the events of one line. Depth and self time depend on events of the same line that run at the same time. The
+/// function therefore reads the events from the first event that runs at the start of the range to the last event that
+/// starts before the last listed event ends.
 fn add_line(source: Source<'_>, line: LineId, range: Interval, listed: &mut Vec<ListedEvent>) {
     let trace = source.trace;
     let inside = EventsIn::new(source, line, range);

@@ -1,5 +1,5 @@
-//! Statistics of an area of the timeline, which is a range of time on some lines. Sums are exact and cover all
-//! events, clipped to the range.
+//! Statistics of an area of the timeline. An area is a range of time on some lines. Sums are exact and cover the parts
+//! of all events inside the range.
 //!
 //! ```text
 //! range            [             )
@@ -9,12 +9,12 @@
 //! d                              |         length zero, at the end: not included
 //! ```
 //!
-//! The statistics include an event if part of it is in the range, and an event of length zero if it is in `[start, end)`.
-//! As a result, the times of adjacent ranges add up to the time of the combined range. The counts also add up, except for
-//! events that cross an edge.
+//! The statistics include an event if part of it is in the range, and an event of length zero if it is in `[start,
+//! end)`. The times of adjacent ranges therefore add up to the time of the combined range. The counts also add up,
+//! apart from events that cross an edge.
 //!
-//! The group of an event depends only on its [kind](trace::Events::kinds), so it is looked up once per kind. Then one pass
-//! adds up the events, and skips stretches with known sums.
+//! The group of an event depends only on its [kind](trace::Events::kinds), so it is looked up once per kind. One pass
+//! over the events then adds up the times, and skips stretches whose sums are known.
 
 mod counters;
 mod events_in;
@@ -42,14 +42,14 @@ use stretches::StretchSums;
 /// A range of time on some lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Half-open range of time. See [`Area::EVERYTHING`] for no limits.
+    /// Half-open range of time. [`Area::EVERYTHING`] is a range without limits.
     pub range: Interval,
     /// Lines of the area, without duplicates.
     pub lines: Vec<LineId>,
 }
 
 impl Area {
-    /// Range that cuts no event and leaves no event out.
+    /// Range that contains every event completely.
     pub const EVERYTHING: Interval = Interval { start: Ps::new(i64::MIN), end: Ps::MAX };
 
     /// Returns the area with all events of a trace.
@@ -58,14 +58,14 @@ impl Area {
     }
 }
 
-/// Count and times of some events. The times are clipped to the range.
+/// Count and times of the events in an area. The times are clipped to the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sums {
     /// Number of events.
     pub count: u64,
     /// Sum of the durations.
     pub total: Ps,
-    /// Sum of the self times. Each instant of a line belongs to the self time of the running event that started last.
+    /// Sum of the self times. Each instant of a line belongs to only one event: the running event that started last.
     pub self_time: Ps,
     /// The shortest duration.
     pub min: Ps,
@@ -77,7 +77,7 @@ impl Sums {
     /// Sums for an empty list of events.
     pub const NONE: Sums = Sums { count: 0, total: Ps::ZERO, self_time: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
-    /// Adds an event with its length inside the range. Its self time is added separately.
+    /// Adds an event with its length inside the range. The caller adds the event's self time separately.
     #[inline]
     fn add(&mut self, length: Ps) {
         self.count += 1;
@@ -109,8 +109,8 @@ pub struct Group {
     pub sums: Sums,
 }
 
-/// Returns the groups with events in an area, in the order of their first event. Takes time linear in the number of events
-/// in the area, except for stretches with known sums.
+/// Returns the groups with events in an area, in the order of their first event. The running time is linear in the
+/// number of the area's events outside of stretches with known sums.
 pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group> {
     let mut found = Gathered { grouping, groups: Vec::new(), places: vec![u32::MAX; grouping.len()] };
     for &line in &area.lines {
@@ -134,12 +134,12 @@ pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group
 struct Gathered<'a> {
     grouping: &'a Grouping<'a>,
     groups: Vec<Group>,
-    /// Position in `groups`, by group number.
+    /// Position of each group in `groups`, by group number.
     places: Vec<u32>,
 }
 
 impl Gathered<'_> {
-    /// Returns the position of the group of a kind. Adds the group if it is new.
+    /// Returns the position in `groups` of the group to which a kind belongs. Adds the group if it is new.
     #[inline]
     fn place(&mut self, kind: usize) -> Option<usize> {
         let number = *self.grouping.of_kinds().get(kind)?;
@@ -170,7 +170,7 @@ enum Part<'a> {
     Events(EventsIn<'a>),
 }
 
-/// Calls `visit` with the parts of a range of a line, in order of time. No event is in two parts.
+/// Calls `visit` with the parts of a range of a line, in order of time. Each event is in one part only.
 fn for_each_part(source: Source<'_>, line: LineId, range: Interval, mut visit: impl FnMut(Part<'_>)) {
     let mut from = range.start;
     let events = |from, to| Part::Events(EventsIn::new(source, line, Interval::new(from, to)));

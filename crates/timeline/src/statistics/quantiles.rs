@@ -10,10 +10,10 @@ use super::{Area, Group, Grouping, Part, for_each_part};
 use crate::Source;
 use crate::events::lane::Lane;
 
-/// Returns the median and the 95th percentile of each of these groups, which [`groups`](super::groups) found in the area.
-/// The time is linear in the number of events in the groups, and in the number of the area's events outside of stretches
-/// with known sums. The memory is 4 bytes per event of the groups, and 8 more for groups whose 95th percentile exceeds 4
-/// ms.
+/// Returns the median and the 95th percentile of the durations in each of the given groups. [`groups`](super::groups)
+/// must have found these groups in the same area. The running time is linear in the number of events in the groups, and
+/// in the number of the area's events outside of stretches with known sums. The function needs 4 bytes of memory per
+/// event in the groups, and 8 bytes more per event in groups whose 95th percentile exceeds 4 ms.
 pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, groups: &[Group]) -> Vec<Percentiles> {
     // 32-bit lengths halve the memory and the time. Durations that do not fit are stored as the largest value. This matters
     // only if the 95th percentile is such a duration.
@@ -30,7 +30,7 @@ pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, grou
     found
 }
 
-/// Returns the percentiles of each group, with lengths stored as `T`.
+/// Returns the percentiles of each group. During the computation, durations are stored as `T`.
 fn by_length<T: Copy + Default + Ord>(
     source: Source<'_>,
     area: &Area,
@@ -56,11 +56,11 @@ fn by_length<T: Copy + Default + Ord>(
     groups.iter().map(of_group).collect()
 }
 
-/// Durations of some groups while they are collected.
+/// Collects the durations of some groups.
 struct Lengths<T, F> {
-    /// Position of the group of each kind.
+    /// For each kind, the position of its group.
     of_kinds: Vec<u32>,
-    /// Position of the next duration of each group.
+    /// For each group, the position at which its next duration is stored.
     next: Vec<usize>,
     lengths: Vec<T>,
     short: F,
@@ -89,7 +89,8 @@ impl<T: Copy + Default, F: Fn(Ps) -> T> Lengths<T, F> {
         *next += 1;
     }
 
-    /// Adds the durations of a stretch. Each stretch is a separate call (see [`trace::in_blocks`]).
+    /// Adds the durations of a stretch. The function is not inlined, so each stretch is a separate call (see
+    /// [`trace::in_blocks`]).
     #[inline(never)]
     fn add_stretch(&mut self, source: Source<'_>, line: LineId, stretch: &StretchSums<'_>) {
         // If the line has only one lane, the lane contains the events in the same order, with contiguous lengths.

@@ -1,8 +1,8 @@
-//! Precomputed sums of the events of a line, stretch by stretch, so that statistics of an area read only the events
-//! at its edges.
+//! Precomputed sums over stretches of a line's events. With these sums, statistics of an area read only the events at
+//! the area's edges.
 //!
-//! A stretch starts and ends when nothing on the line runs. Its edges therefore cut no event, and the sums of stretches add
-//! up like those of adjacent ranges:
+//! A stretch starts and ends at times when no event runs on the line. The edges of a stretch therefore cut no event,
+//! and the sums of stretches can be added like the sums of adjacent ranges:
 //!
 //! ```text
 //! line       [--a--)[-b-)   [--a--)[-b-)   [----c----)
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A stretch has so many events of each kind that the sums take at most 1.2 bytes per event. The order of the events by
-//! kind, which percentiles need, raises this limit to 3.2 bytes. Stretches with too many kinds, or without a pause in
-//! time to end them, are not stored. Their events are read individually.
+//! kind, which percentiles need, raises this limit to 3.2 bytes. A stretch is not stored if it has too many kinds, or
+//! if it grows too long before the line is idle. Statistics then read the events of the stretch individually.
 
 use std::sync::OnceLock;
 
@@ -24,14 +24,14 @@ use trace::{ByLine, Interval, LineEvents, LineId, Trace};
 
 use super::Sums;
 
-/// Requirements for a stretch.
+/// Conditions under which a stretch is stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Minimum average number of events per kind.
     pub of_a_kind: usize,
-    /// Minimum number of events. Reading fewer events is fast anyway.
+    /// Minimum number of events. Fewer events can be read quickly without stored sums.
     pub fewest: usize,
-    /// Maximum number of events. Their positions in the stretch are 16-bit numbers.
+    /// Maximum number of events. Positions in a stretch are stored as 16-bit numbers.
     pub most: usize,
 }
 
@@ -39,7 +39,7 @@ impl Limits {
     pub(crate) const USUAL: Limits = Limits { of_a_kind: 40, fewest: 1024, most: 1 << 16 };
 }
 
-/// Stretches of all lines of a trace. The stretches of a line are built once.
+/// Stretches of all lines of a trace. The stretches of each line are built only once.
 #[derive(Debug)]
 pub(crate) struct Stretches {
     limits: Limits,
@@ -51,19 +51,21 @@ pub(crate) struct Stretches {
 #[derive(Debug, Default)]
 struct LineStretches {
     list: Vec<Stretch>,
-    /// Sums of all stretches, concatenated. In each stretch they are in the order of the first event of each kind.
+    /// Sums of all stretches, concatenated. Each stretch has one sum per kind, in the order in which the kinds first
+    /// appear.
     sums: Vec<(u32, Sums)>,
-    /// Events of all stretches, concatenated, as positions in the stretch, grouped by kind.
+    /// For all stretches, the positions of the events in their stretch, grouped by kind.
     by_kind: Vec<u16>,
 }
 
 #[derive(Debug)]
 struct Stretch {
-    /// Time from the start of the first event to the end of the last event. No other event of the line overlaps it.
+    /// Time from the start of the first event to the end of the last event. No other event of the line overlaps this
+    /// time.
     time: Interval,
     /// Position of the first event among the line's events.
     first: usize,
-    /// Index of the stretch's first sum. Its sums end at the first sum of the next stretch.
+    /// Index of the stretch's first sum. The sums of a stretch end at the first sum of the next stretch.
     sums: usize,
     by_kind: usize,
 }
@@ -72,13 +74,13 @@ struct Stretch {
 pub(super) struct StretchSums<'a> {
     /// Position of the stretch's first event among the line's events.
     pub first: usize,
-    /// Sums by kind, in the order of the first event of each kind.
+    /// One sum per kind, in the order in which the kinds first appear.
     pub sums: &'a [(u32, Sums)],
     by_kind: &'a [u16],
 }
 
 impl<'a> StretchSums<'a> {
-    /// Returns each kind with the positions of its events, relative to `first`.
+    /// Returns each kind with the positions of the kind's events, relative to `first`.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, &'a [u16])> + use<'a> {
         let mut rest = self.by_kind;
         self.sums.iter().map(move |(kind, sums)| {
@@ -90,13 +92,13 @@ impl<'a> StretchSums<'a> {
 }
 
 impl Stretches {
-    /// Creates unbuilt stretches for `lines` lines.
+    /// Creates an empty cache for the stretches of `lines` lines.
     pub(crate) fn new(lines: usize, limits: Limits) -> Stretches {
         Stretches { limits, of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Builds the stretches of some lines, until about `events` events are done. Returns false if all were built
-    /// already.
+    /// Builds the stretches of further lines, until these lines contain about `events` events. Returns false if the
+    /// stretches of all lines were built already.
     pub(crate) fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (stretches, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(made, _)| made.get().is_none()) {
@@ -109,8 +111,8 @@ impl Stretches {
         made > 0
     }
 
-    /// Calls `visit` with the stretches of a line inside `range`, in order, each with its time. Does not call `visit` if
-    /// the stretches of the line are not built.
+    /// Calls `visit` with each stretch of a line that is inside `range`, in order of time. `visit` also receives the
+    /// time of the stretch. Does not call `visit` if the stretches of the line are not built.
     pub(super) fn for_each_in(&self, line: LineId, range: Interval, mut visit: impl FnMut(Interval, StretchSums<'_>)) {
         let Some(of_line) = self.of_lines.get(line.index()).and_then(OnceLock::get) else { return };
         let first = of_line.list.partition_point(|stretch| stretch.time.start < range.start);
@@ -126,7 +128,7 @@ impl Stretches {
         }
     }
 
-    /// Returns the allocated memory, in bytes.
+    /// Returns the memory that the stretches allocate, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.of_lines.iter().filter_map(OnceLock::get).map(LineStretches::memory_bytes).sum()
     }
@@ -155,20 +157,20 @@ impl LineStretches {
 struct StretchBuilder {
     limits: Limits,
     made: LineStretches,
-    /// Position of the next event among the line's events.
+    /// Position of the next event to add, among the line's events.
     place: usize,
-    /// Latest end so far. `started` is the latest start.
+    /// Latest end of the events so far.
     until: Ps,
     started: Ps,
     /// Start of the stretch.
     start: Ps,
-    /// Index in `sums` of each kind.
+    /// For each kind, the index of its sum in `sums`.
     of_kinds: FxHashMap<u32, u16>,
     sums: Vec<(u32, Sums)>,
-    /// Index in `sums` of each event.
+    /// For each event, the index of its sum in `sums`.
     events: Vec<u16>,
     running: SelfTime,
-    /// True if the stretch became too long. In this case, later events are in no stretch until the line is idle.
+    /// True if the stretch became too long. Later events then belong to no stretch until the line is idle.
     is_given_up: bool,
 }
 

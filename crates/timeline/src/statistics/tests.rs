@@ -8,7 +8,7 @@ use trace::{ByLine, TraceBuilder};
 
 const US: i64 = 1_000_000;
 
-/// `(line, name, start, length)` in microseconds.
+/// An event: line, name, start and length, in microseconds.
 type Given = (usize, usize, i64, i64);
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -29,7 +29,7 @@ fn with_source<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
     ask(Source::new(trace, &by_line, &caches))
 }
 
-/// Returns the result computed with stretches of a few events.
+/// Calls `ask` with stretches that may have only a few events, and returns the result.
 fn with_stretches<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
     let by_line = ByLine::new(trace);
     let stretches = Stretches::new(trace.lines.len(), Limits { of_a_kind: 2, fewest: 3, most: 12 });
@@ -43,10 +43,9 @@ fn range(from: i64, to: i64) -> Interval {
     Interval::new(Ps::new(from * US), Ps::new(to * US))
 }
 
-/// Count, total, self time, min, max and durations in ascending order, in microseconds.
+/// Count, total, self time and durations in ascending order. Times are in microseconds.
 type Expected = (u64, i64, i64, Vec<i64>);
 
-/// Computes count and times by name, microsecond by microsecond.
 fn brute(events: &[Given], lines: &[usize], range: Option<(i64, i64)>) -> BTreeMap<&'static str, Expected> {
     let mut found: BTreeMap<&str, Expected> = BTreeMap::new();
     let (from, to) = range.unwrap_or((-1_000, 10_000));
@@ -116,7 +115,7 @@ proptest! {
         check(&events, &lines, asked.map(|(from, length)| (from, from + length)));
     }
 
-    /// The events are in sequence with pauses, so that many stretches end.
+    /// The events follow each other with pauses, so that many stretches end.
     #[test]
     fn stretches_change_no_sum(
         steps in prop::collection::vec((0usize..2, 0i64..6, prop_oneof![Just(0i64), 0i64..3, 0i64..25]), 1..80),
@@ -133,7 +132,8 @@ proptest! {
         check(&events, &[0], asked.map(|(from, length)| (from, from + length)));
     }
 
-    /// Checks that the list of a part equals the list of the whole, without the events outside the part.
+    /// Checks that the list for a part of the range equals the list for the whole range without the events outside the
+    /// part.
     #[test]
     fn listed_events_are_whole(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, prop_oneof![Just(0i64), 0i64..10, 0i64..90]), 1..60),
@@ -194,8 +194,8 @@ fn what_ends_with_the_capture_counts_where_there_is_no_range() {
     assert_eq!(found(&trace(&events), &Area::everything(&trace(&events))).len(), 2);
 }
 
-/// Checks that most events in the middle of a line are in stretches, and that events at its edges and under a long
-/// event are not.
+/// Checks that most events in the middle of a line are in stretches. Events at the edges of the line and under a long
+/// event are not in stretches.
 #[test]
 fn stretches_are_where_nothing_is_cut() {
     let short = (0..100).map(|at| (0, at as usize % 2, 10 * at, 5));
@@ -219,7 +219,7 @@ fn stretches_are_where_nothing_is_cut() {
     check(&events, &[0], Some((12, 98)));
 }
 
-/// Checks durations beyond 32 bits of picoseconds, among short ones and alone.
+/// Checks durations that do not fit into 32 bits of picoseconds, with and without short durations in the same group.
 #[test]
 fn percentiles_of_long_events_are_exact() {
     let ms = |at: i64| (0, 0, 20_000 * at, 1_000 * (at + 1));
@@ -243,8 +243,8 @@ fn overlapping_times_lose_no_event() {
     assert_eq!(found.values().map(|(sums, _)| sums.self_time).sum::<Ps>(), Ps::new(15 * US));
 }
 
-/// XProf's viewer subtracted a grandchild's time from the self time twice, or not at all if a child extended past its
-/// parent.
+/// XProf's viewer computed wrong self times. The viewer subtracted a grandchild's time twice, or not at all if a child
+/// extended past its parent.
 #[test]
 fn self_time_is_what_nested_events_leave() {
     let events = [(0, 0, 0, 100), (0, 1, 10, 50), (0, 2, 20, 30), (0, 3, 55, 20)];

@@ -1,8 +1,8 @@
-//! Target of drawing: pixels in memory, or a vector graphic.
+//! The surface on which a picture is drawn: pixels in memory, or a vector graphic.
 
 use crate::draw::paint::Rgb;
 
-/// A rectangle in the pixels of the canvas.
+/// A rectangle, in canvas pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rect {
     /// Left edge.
@@ -26,25 +26,25 @@ pub enum TextStyle {
     Heading,
 }
 
-/// An arrow along a cubic Bézier curve, from the first point to the last. The two middle points are control points.
+/// An arrow along a cubic Bézier curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrow {
     /// Start, two control points, and end.
     pub points: [(i32, i32); 4],
     /// Width of the line.
     pub width: i32,
-    /// Length of the head, which points to the right. Zero for no head.
+    /// Length of the head, which points to the right. Zero if the arrow has no head.
     pub head: i32,
 }
 
-/// Draws the shapes of a picture.
+/// A target that can draw the shapes of a picture.
 pub trait Canvas {
-    /// Fills a rectangle. `opacity` is 0 to 256.
+    /// Fills a rectangle. `opacity` is between 0 and 256.
     fn fill(&mut self, rect: Rect, colour: Rgb, opacity: u32);
 
     /// Draws an arrow.
     fn arrow(&mut self, arrow: &Arrow, colour: Rgb);
 
-    /// Writes a text with the left edge `x` and the vertical centre `y`, no wider than `width`.
+    /// Writes a text with the left edge `x` and the vertical centre `y`. The text is at most `width` wide.
     fn write(&mut self, x: i32, y: i32, width: i32, text: &str, ink: Rgb, style: TextStyle);
 }

@@ -1,4 +1,4 @@
-//! Targets of drawing: pixels, or an SVG.
+//! The surfaces on which pictures are drawn: pixels, or an SVG.
 
 pub(crate) mod canvas;
 pub(crate) mod raster;

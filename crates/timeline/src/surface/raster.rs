@@ -24,14 +24,14 @@ pub struct Lettering {
 #[derive(Clone, Debug, Default)]
 pub struct Raster {
     width: usize,
-    /// Red, green, blue and opacity of each pixel as one number, in the byte order that browsers use.
+    /// Red, green, blue and opacity of each pixel. Each pixel is one number, in the byte order that browsers use.
     pixels: Vec<u32>,
     /// Texts to write onto the pixels, in order.
     pub letterings: Vec<Lettering>,
 }
 
 impl Raster {
-    /// Resets the picture to this size and one colour. Reuses the memory of the previous picture.
+    /// Gives the picture a new size, and fills it with one colour. Reuses the memory of the previous picture.
     pub fn clear(&mut self, width: u32, height: u32, colour: Rgb) {
         self.width = width as usize;
         self.pixels.clear();
@@ -49,8 +49,8 @@ impl Raster {
         u32::try_from(self.pixels.len().checked_div(self.width).unwrap_or(0)).unwrap_or(u32::MAX)
     }
 
-    /// Returns the pixels. In memory they are bytes of red, green, blue and opacity, in the byte order of a
-    /// little-endian machine.
+    /// Returns the pixels. On a little-endian machine, the bytes of each pixel in memory are red, green, blue and
+    /// opacity.
     pub fn pixels(&self) -> &[u32] {
         &self.pixels
     }

@@ -1,4 +1,4 @@
-//! A canvas that creates an SVG, for the same picture in documents.
+//! A canvas that creates an SVG, so that documents can contain the same picture as the page.
 
 use std::fmt::Write as _;
 

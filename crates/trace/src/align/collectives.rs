@@ -1,4 +1,5 @@
-//! Aligns hosts by collectives: all participants of a collective end together, regardless of when each of them started.
+//! Aligns hosts by collectives: a collective ends at the same time on all its participants, regardless of when each
+//! participant started.
 //!
 //! ```text
 //! host A   [work  )[all-reduce   )[work     )[all-reduce)[work)[all-reduce   )
@@ -6,10 +7,11 @@
 //! ends                           |                      |                    |    intervals differ from run to run
 //! ```
 //!
-//! The captures may begin at different runs, so it is unknown which run on one host is the first run on the other. The
-//! intervals between the ends vary, and they vary equally on all hosts. So of all offsets between the runs, the right one is
-//! that with the smallest spread of the differences. If the intervals do not vary enough, the offset that agrees best with
-//! the coarse alignment is used, if its precision is known.
+//! The captures may begin at different runs of a collective. It is therefore unknown which run on one host is the first
+//! run on the other host. The intervals between the ends of runs vary, and they vary equally on all hosts. Therefore,
+//! the right offset between the runs is the one that gives the smallest spread of the differences. If the intervals
+//! vary too little, the offset that agrees best with the coarse alignment is used, if the precision of the coarse
+//! alignment is known.
 
 use std::collections::BTreeMap;
 
@@ -17,38 +19,38 @@ use super::Alignment;
 use crate::{LineKind, Trace};
 use base::{Ps, format, sort};
 
-/// Names of collectives in which every participant needs the data of every other participant, so that none can end early.
+/// Names of collectives in which every participant needs data of every other participant. No participant can end early.
 const TOGETHER: [&str; 4] = ["all-reduce", "all-gather", "reduce-scatter", "all-to-all"];
 const NCCL_TOGETHER: [&str; 3] = ["AllReduce", "AllGather", "ReduceScatter"];
 
-/// Minimum number of runs that two hosts must share (our limit).
+/// Minimum number of runs that two hosts must have in common (our limit).
 const FEWEST: usize = 4;
 /// Maximum number of compared runs of a collective.
 const MOST_RUNS: usize = 128;
-/// Maximum number of compared collectives. The collectives with the fewest runs are compared first, because they are the
-/// farthest apart.
+/// Maximum number of compared collectives. The collectives with the fewest runs are compared first, because their runs
+/// are the farthest apart.
 const MOST_NAMES: usize = 4;
-/// Maximum offset between the runs of two hosts, counted from the coarse alignment.
+/// Maximum offset between the runs of two hosts, relative to the coarse alignment.
 const MOST_OFFSET: i64 = 32;
-/// An offset is clear if the spread of every other offset is larger by more than this factor (our limit).
+/// An offset is clear if the spread of every other offset is more than this many times as large (our limit).
 const CLEAR: i64 = 4;
 
 /// Ends of the runs of each collective on one device of a host.
 type Ends<'t> = BTreeMap<&'t str, Vec<Ps>>;
 
-/// Differences between the ends of the same runs on two hosts.
+/// Summary of the differences between the ends of the same runs on two hosts.
 struct Match {
     /// Shift of the second host.
     shift: Ps,
-    /// Median distance of the differences from the shift.
+    /// Median deviation of the differences from the shift.
     spread: Ps,
-    /// Largest distance of the differences from the shift.
+    /// Largest deviation of a difference from the shift.
     apart: Ps,
     runs: usize,
 }
 
-/// Refines the coarse `shifts`. Returns `None` if a host shares no collective with the first host, or if the ends agree less
-/// than `apart`, the precision of the coarse alignment.
+/// Refines `shifts`, the coarse alignment. Returns `None` if a host shares no collective with the first host, or if the
+/// ends of collectives agree less well than `apart`, the precision of the coarse alignment.
 pub(super) fn refine(hosts: &[(String, Trace)], shifts: &[Ps], apart: Option<Ps>) -> Option<Alignment> {
     let (first, others) = hosts.split_first()?;
     let ours = ends(&first.1);
@@ -112,7 +114,7 @@ fn middle(sorted: &[Ps]) -> Option<Ps> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// Returns the ends of collectives on the first device of a host that has any, in order.
+/// Returns the ends of each collective, on the first device of the host that ran any collective.
 fn ends(trace: &Trace) -> Ends<'_> {
     let is_op_line: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::DeviceOps).collect();
     let kinds = trace.events.kinds().iter();
@@ -140,8 +142,9 @@ fn ends(trace: &Trace) -> Ends<'_> {
     ends
 }
 
-/// Returns true if all participants of a collective with this category or name end together. The start of an asynchronous
-/// collective ends at once, and its end on one device does not wait for the other devices.
+/// Returns true if a collective with this category or name ends at the same time on all participants. The start op of
+/// an asynchronous collective ends immediately, and the end of the collective on one device does not wait for other
+/// devices.
 fn ends_together(name: &str) -> bool {
     let is_nccl = name.to_ascii_lowercase().starts_with("nccl");
     let is_part = ["-start", "-done"].iter().any(|part| name.contains(part));
@@ -154,7 +157,7 @@ mod tests {
     use super::*;
     use crate::TraceBuilder;
 
-    /// Builds a host whose collectives end at these times, with a different start each.
+    /// Builds a host whose collectives end at these times. Each collective has a different duration.
     fn host(ends: &[i64]) -> (String, Trace) {
         let mut b = TraceBuilder::new();
         let ops = b.line("/device:TPU:0", "XLA Ops");
@@ -171,7 +174,8 @@ mod tests {
         Ps::new(1_000_000 * value)
     }
 
-    /// Ends of the runs from `first` on, by a clock that is ahead by `offset`, each up to 2 us later.
+    /// Returns the ends of the runs, starting with run number `first`, according to a clock that is ahead by `offset`.
+    /// Each end is up to 2 us late.
     fn later(first: usize, offset: i64) -> Vec<i64> {
         (0..).zip(ENDS).skip(first).map(|(index, end)| end + offset + index % 3).collect()
     }

@@ -1,4 +1,4 @@
-//! Aligns hosts whose files have no common clock, using events that all hosts take part in.
+//! Aligns hosts whose files have no common clock. Uses events that all hosts take part in.
 //!
 //! ```text
 //! host A, its clock   5.000 s  [step 0 )[step 1 )[step 2 )
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Work that all hosts do together starts at about the same time on each host. The spread of the differences between
-//! matching starts shows how precise the alignment is. A constant difference between the starts cannot be detected.
+//! matching starts is the precision of the alignment. A constant difference between the starts cannot be detected.
 
 mod collectives;
 
@@ -18,28 +18,29 @@ use std::collections::BTreeMap;
 use crate::{EventColumn, EventId, LineKind, Trace};
 use base::{Ps, format};
 
-/// Alignment of all hosts to the clock of the first.
+/// Alignment of all hosts to the clock of the first host.
 #[derive(Debug)]
 pub(super) struct Alignment {
     /// Shift added to the times of each host's events.
     pub shifts: Vec<Ps>,
-    /// End of the warning's sentence: the events that aligned the hosts, and how well these events agree.
+    /// End of a sentence in the warning. The text names the events that aligned the hosts, and states how well these
+    /// events agree.
     pub by: String,
-    /// Largest disagreement of these events. `None` if unknown.
+    /// Largest disagreement between the events that aligned the hosts. `None` if unknown.
     apart: Option<Ps>,
 }
 
-/// Minimum number of marks whose spread shows the precision of an alignment (our limit).
+/// Minimum number of marks that are needed to derive the precision of an alignment from their spread (our limit).
 const FEWEST_TO_AGREE: usize = 3;
 
-/// Start of each mark, by its name and number, which are the same on every host.
+/// Start of each mark. The keys are the mark's name and number, which are the same on every host.
 type Marks<'t> = BTreeMap<(&'t str, i64), Ps>;
 
 /// Function that finds the marks of one host.
 type Find = fn(&Trace) -> Marks<'_>;
 
-/// Aligns the hosts by their collectives. If they share none, or if other events agree better, aligns them by their steps, by
-/// the runs of their programs, or, as the last resort, by the first event of each host.
+/// Aligns the hosts by their collectives. If the hosts share no collectives, or if other events agree better, aligns
+/// them by their steps or by their program runs. The last resort is the first event of each host.
 pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
     let coarse = coarse(hosts);
     collectives::refine(hosts, &coarse.shifts, coarse.apart).unwrap_or(coarse)
@@ -61,8 +62,8 @@ fn coarse(hosts: &[(String, Trace)]) -> Alignment {
     }
 }
 
-/// Aligns by the marks that the first host shares with every other host. Returns `None` if some host shares no mark with
-/// the first.
+/// Aligns the hosts by the marks that the first host shares with every other host. Returns `None` if any host shares no
+/// mark with the first host.
 fn by_marks(hosts: &[(String, Trace)], what: &str, marks: Find) -> Option<Alignment> {
     let (first, others) = hosts.split_first()?;
     let ours = marks(&first.1);
@@ -100,7 +101,7 @@ fn on_lines(trace: &Trace, kind: LineKind, mut visit: impl FnMut(EventId, &str, 
     }
 }
 
-/// Returns the first start of each numbered step on the host.
+/// Returns the first start of each numbered step on a host.
 fn steps(trace: &Trace) -> Marks<'_> {
     let mut marks = Marks::new();
     for (id, number) in trace.events.column(EventColumn::StepNum).iter() {
@@ -125,7 +126,8 @@ fn runs_by_id(trace: &Trace) -> Marks<'_> {
     marks
 }
 
-/// Returns the starts of the first, second, ... run of each program, on the first device that runs any program.
+/// Returns the start of each run of each program, numbered from the first run. Uses the first device that runs any
+/// program.
 fn runs_by_rank(trace: &Trace) -> Marks<'_> {
     let mut of_line: BTreeMap<usize, Vec<(Ps, &str)>> = BTreeMap::new();
     on_lines(trace, LineKind::Modules, |id, _, start| {
@@ -149,7 +151,7 @@ fn keep_first<'t>(marks: &mut Marks<'t>, key: (&'t str, i64), start: Ps) {
     *first = start.min(*first);
 }
 
-/// Returns the start of the first device event, or of the first event if no device has events.
+/// Returns the start of the first device event. If no device has events, returns the start of the first event.
 fn first_start(trace: &Trace) -> Ps {
     let mut first = Ps::MAX;
     on_lines(trace, LineKind::DeviceOps, |_, _, start| first = first.min(start));
@@ -159,7 +161,7 @@ fn first_start(trace: &Trace) -> Ps {
     first
 }
 
-/// Returns `jit_f` for `jit_f(1219)`: hosts may number the same program differently.
+/// Returns `jit_f` for `jit_f(1219)`, because hosts may give different numbers to the same program.
 fn without_fingerprint(name: &str) -> &str {
     name.split_once('(').map_or(name, |(stem, _)| stem)
 }

@@ -1,5 +1,6 @@
-//! Fits the straight line that maps a chip's clock to the host's. Between two alignments by the profiler, half or more of
-//! the event times may be late or early, so this module chooses the line that most event times agree with.
+//! Fits the straight line that maps the clock of a chip to the clock of the host. Between two alignments by the
+//! profiler, half or more of the event times may be late or early. This module therefore chooses the straight line that
+//! most event times agree with.
 //!
 //! ```text
 //! late  |       /|        /|
@@ -8,7 +9,7 @@
 //!       +------------------------ chip time
 //! ```
 //!
-//! All arithmetic is on integers, so that every machine finds the same line.
+//! All arithmetic uses integers, so that every machine finds the same straight line.
 
 use super::knots::{Knot, Knots, narrow};
 use base::sort;
@@ -16,24 +17,24 @@ use base::sort;
 /// Number of fraction bits of a drift: drifts are in units of 2^-40.
 pub(super) const DRIFT_BITS: u32 = 40;
 
-/// Maximum plausible drift: one thousandth. The error of an oscillator is less than a tenth of this limit.
+/// Maximum plausible drift: one thousandth. The error of a real oscillator is less than a tenth of this limit.
 const MOST_DRIFT: i128 = (1 << DRIFT_BITS) / 1_000;
 
-/// Number of anchor samples. Each pair of anchors gives a line to try.
+/// Number of samples that are used as anchors. The module tries the straight line through each pair of anchors.
 const ANCHORS: usize = 32;
 
-/// Share of the samples that the band must contain. In some captures, half of the event times are wrong.
+/// Fraction of the samples that the band must contain. In some captures, half of the event times are wrong.
 const SUPPORT: (usize, usize) = (3, 8);
 
-/// Minimum number of samples for computing a drift.
+/// Minimum number of samples that are needed to compute a drift.
 const LEAST_FOR_DRIFT: usize = 8;
 
-/// Minimum chip time (one second) over which a drift is computed. Over a shorter time, a drift changes times by less than the
-/// precision of the alignment.
+/// Minimum chip time (one second) that the samples must span to compute a drift. Over a shorter time, the drift changes
+/// times by less than the precision of the alignment.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
-/// Maximum spread (one microsecond) of a difference between the clocks that is treated as constant. Such clocks are aligned by
-/// the median difference.
+/// If the difference between the clocks has at most this spread (one microsecond), it is treated as constant. Clocks
+/// with a constant difference are aligned by the median difference.
 const AGREEMENT: u64 = 1_000_000;
 
 /// Event time minus chip time, as a linear function of chip time.
@@ -49,16 +50,16 @@ pub(super) struct Line {
     pub uncertainty: i64,
 }
 
-/// Event time minus chip time (`late`), at a chip time relative to the reference (`at`).
+/// Event time minus chip time (`late`), at a chip time that is relative to the reference (`at`).
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     at: i64,
     late: i64,
 }
 
-/// Fits the line to `samples`. Each sample consists of the chip time of an op and the lateness of its event. The
-/// reference of the line is the chip time at the event time `middle`. If there are no samples, uses event times as chip
-/// times.
+/// Fits a straight line to `samples`. Each sample consists of the chip time of an op and the delay of its event. The
+/// reference of the line is the chip time at the event time `middle`. If there are no samples, event times are used as
+/// chip times.
 pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     let median = median_of(samples);
     let reference = middle.saturating_sub(median);
@@ -80,7 +81,7 @@ pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     Line { drift: band.drift, ..constant(band.late, narrow(i128::from(band.width.div_ceil(2)))) }
 }
 
-/// Returns the distance of event times from a line: the 95th percentile over the starts of ops, and the maximum.
+/// Returns how far event times are from a line: the 95th percentile over the starts of ops, and the maximum.
 pub(super) fn distances(knots: &Knots, shift: i64, drift: i64, reference: i64) -> (i64, i64) {
     let off = |knot: &Knot, event: i64| {
         let at = event.saturating_sub(knot.delta).saturating_sub(reference);
@@ -116,12 +117,12 @@ fn median_of(samples: &[(i64, i64)]) -> i64 {
 struct Band {
     drift: i64,
     width: u64,
-    /// Centre of the band at the reference.
+    /// Centre of the band at the line's reference.
     late: i64,
 }
 
 impl Band {
-    /// Returns the samples in the band or within one band width of it.
+    /// Returns the samples that are in the band or at most one band width away from it.
     fn inside(self, samples: &[Sample]) -> Vec<Sample> {
         let near = |it: &&Sample| {
             it.late.saturating_sub(gain(self.drift, it.at)).abs_diff(self.late) <= self.width.max(AGREEMENT)
@@ -129,8 +130,9 @@ impl Band {
         samples.iter().filter(near).copied().collect()
     }
 
-    /// Returns the line of the samples in the band. Its slope is the median slope between the first and the second half of
-    /// the samples. Its offset is the median offset.
+    /// Returns a band around the straight line that fits the samples in this band. The slope of this line is the median
+    /// slope between the first and the second half of the samples. The offset of this line is the median offset of the
+    /// samples.
     fn refined(self, samples: &[Sample]) -> Band {
         let inside = self.inside(samples);
         let half = inside.len() / 2;
@@ -161,9 +163,9 @@ impl Tilted {
         Tilted { samples: samples.iter().map(|it| (it.late, *it)).collect() }
     }
 
-    /// Returns the narrowest band of slope `drift` that contains enough of the samples. The search is fast if the
-    /// slopes of successive calls ascend: each pair of samples then swaps only once in total, so the insertion sort
-    /// moves only a few samples from one slope to the next.
+    /// Returns the narrowest band with the slope `drift` that contains enough samples. The search is fast if the slopes
+    /// of successive calls ascend. Each pair of samples then swaps only once over all calls, so the insertion sort
+    /// moves only a few samples in each call.
     fn tightest(&mut self, drift: i64) -> Band {
         for (left, sample) in &mut self.samples {
             *left = sample.late.saturating_sub(gain(drift, sample.at));
@@ -188,7 +190,7 @@ impl Tilted {
     }
 }
 
-/// Returns the narrowest band among the lines through two samples. Returns `None` if no two samples are far enough
+/// Returns the narrowest of the bands around lines through two samples. Returns `None` if no two samples are far enough
 /// apart.
 fn steepest_support(samples: &[Sample]) -> Option<Band> {
     let reach = samples.last()?.at.abs_diff(samples.first()?.at);
@@ -208,7 +210,7 @@ fn steepest_support(samples: &[Sample]) -> Option<Band> {
     drifts.into_iter().map(|drift| tilted.tightest(drift)).min_by_key(|band| (band.width, band.drift.unsigned_abs()))
 }
 
-/// Returns the slope between two samples. Returns `None` if it is implausible.
+/// Returns the slope between two samples. Returns `None` if the slope is implausible.
 fn slope(a: &Sample, b: &Sample) -> Option<i64> {
     let run = i128::from(b.at) - i128::from(a.at);
     let rise = i128::from(b.late) - i128::from(a.late);

@@ -1,14 +1,14 @@
-//! Event time minus chip time over the capture, as a step function with only a few steps.
+//! Stores event time minus chip time over the capture, as a step function with only a few steps.
 
 use std::cmp::Reverse;
 
 use base::sort;
 
-/// Maximum number of stretches. Each time the profiler aligns the clocks, only a few stretches are added.
+/// Maximum number of stretches of a line. Each alignment of the clocks by the profiler adds only a few stretches.
 const MOST: usize = 1 << 14;
 
-/// Differences up to this (in ps) start no new stretch, because clocks with a resolution of about a nanosecond cannot show
-/// such differences.
+/// Maximum change in the difference between the clocks (in ps) that starts no new stretch. Clocks with a resolution of
+/// about a nanosecond cannot show smaller changes.
 const TOLERANCE: u64 = 1_000;
 
 /// A stretch of event time during which event times and chip times differ by a constant amount.
@@ -16,7 +16,7 @@ const TOLERANCE: u64 = 1_000;
 pub(crate) struct Knot {
     /// Event time at which the stretch begins, in ps.
     pub first: i64,
-    /// Last event time so far in the stretch, in ps.
+    /// Last event time in the stretch so far, in ps.
     pub last: i64,
     /// Event time minus chip time, in ps.
     pub delta: i64,
@@ -32,11 +32,13 @@ const MOST_SAMPLES: usize = 256;
 pub(super) struct Knots {
     list: Vec<Knot>,
     tolerance: u64,
-    /// Samples, one op in every `stride`: the start on the chip's clock, and event time minus chip time.
+    /// One sample for every `stride` ops. Each sample has the op's start on the chip's clock, and event time minus chip
+    /// time.
     samples: Vec<(i64, i64)>,
     stride: u64,
     ops: u64,
-    /// Latest end so far, with event time minus chip time. It becomes a stretch only when the next op starts after it.
+    /// Latest event time so far at which an op ended, with event time minus chip time. This end becomes a stretch only
+    /// when the next op starts after it.
     held: Option<(i64, i64)>,
 }
 
@@ -47,7 +49,8 @@ impl Default for Knots {
 }
 
 impl Knots {
-    /// Adds an op that runs from `start` to `end` in event time. `deltas` are event time minus chip time at both ends.
+    /// Adds an op that runs from `start` to `end` in event time. `deltas` contains event time minus chip time at the
+    /// start and at the end of the op.
     #[inline]
     pub(super) fn add(&mut self, [start, end]: [i64; 2], deltas: [i64; 2]) {
         let [at_start, at_end] = deltas;
@@ -65,7 +68,7 @@ impl Knots {
         }
     }
 
-    /// Ends the list after the last op.
+    /// Completes the stretches after the last op.
     pub(super) fn finish(&mut self) {
         if let Some((held, delta)) = self.held.take() {
             self.push(held, delta, 0);
@@ -105,7 +108,7 @@ impl Knots {
         }
     }
 
-    /// Merges adjacent stretches whose differences are close, and raises the tolerance for later stretches.
+    /// Merges adjacent stretches with similar differences, and raises the tolerance for later stretches.
     #[cold]
     fn thin(&mut self) {
         self.in_order();
@@ -127,28 +130,31 @@ impl Knots {
         Some((self.list.first()?.first, self.list.iter().map(|knot| knot.last).max()?))
     }
 
-    /// Returns the samples: the start on the chip's clock and event time minus chip time, for ops at regular distances.
+    /// Returns the samples of ops at regular distances. Each sample has the op's start on the chip's clock, and event
+    /// time minus chip time.
     pub(super) fn samples(&self) -> &[(i64, i64)] {
         &self.samples
     }
 
-    /// Returns the stretches. They are sorted after [`finish`](Knots::finish).
+    /// Returns the stretches, which are sorted after a call of [`finish`](Knots::finish).
     pub(super) fn list(&self) -> &[Knot] {
         &self.list
     }
 
-    /// Returns a copy of the stretches, for mapping other events.
+    /// Returns a copy of the stretches, with which other events can be mapped.
     pub(super) fn sorted(&self) -> Warp {
         Warp(self.list.clone())
     }
 }
 
-/// Sort key of stretches: event time. Chip time decides between ops that were squeezed into one event time.
+/// Sort key of a stretch. Stretches are sorted by event time. Chip time decides between stretches with the same event
+/// time, which occur where the profiler squeezed ops together.
 fn order(knot: &Knot) -> (i64, Reverse<i64>) {
     (knot.first, Reverse(knot.delta))
 }
 
-/// Maps event times of events without a chip time to the chip's clock, using the ops around them.
+/// Maps event times to the chip's clock, for events without a chip time. The mapping uses the ops before and after each
+/// event.
 ///
 /// ```text
 /// event times   ...op a    )  .  [op b ...       before the end of a: as a; after the start of b: as b; between them, a
@@ -158,8 +164,8 @@ fn order(knot: &Knot) -> (i64, Reverse<i64>) {
 pub(crate) struct Warp(pub Vec<Knot>);
 
 impl Warp {
-    /// Returns the chip times of `start` and `end`, the event times of one event. If several ops start at one event
-    /// time (because they were squeezed), the event begins with the first of them and ends with the last.
+    /// Returns the chip times of `start` and `end`, the event times of one event. If the profiler squeezed several ops
+    /// into one event time, the event begins with the first of these ops and ends with the last.
     pub(crate) fn map(&self, start: i64, end: i64) -> (i64, i64) {
         let first = self.0.partition_point(|knot| knot.first < start);
         let is_tie = self.0.get(first).is_some_and(|knot| knot.first == start);
@@ -168,7 +174,7 @@ impl Warp {
         (mapped_start, mapped_end.max(mapped_start))
     }
 
-    /// Returns the chip time at the event time `time`. The time must not precede the stretch before `after`.
+    /// Returns the chip time at the event time `time`. `time` must not precede the stretch before `after`.
     fn at(&self, time: i64, after: usize) -> i64 {
         let next = self.0.get(after);
         let Some(knot) = after.checked_sub(1).and_then(|before| self.0.get(before)) else {
@@ -186,7 +192,7 @@ impl Warp {
     }
 }
 
-/// Converts to 64 bits, saturating.
+/// Converts a number to 64 bits, with saturation.
 pub(super) fn narrow(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }

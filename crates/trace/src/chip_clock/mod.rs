@@ -1,9 +1,9 @@
-//! Clock of each device: events of a TPU use the clock of the chip that ran them.
+//! Puts the events of each device onto one clock. For a TPU, this is the clock of the chip that ran the events.
 //!
 //! The profiler records two times for each op of a TPU. The chip time comes from the chip's own counter
-//! (`device_offset_ps`, `device_duration_ps`). The profiler has aligned the event time with the host's clock. The
-//! profiler may redo the alignment during the capture. Between two alignments, event times are early or late by up to
-//! hundreds of milliseconds, and ops around an alignment are stretched or squeezed:
+//! (`device_offset_ps`, `device_duration_ps`). The event time is the time that the profiler has aligned with the host's
+//! clock. The profiler may repeat the alignment during the capture. Between two alignments, event times are early or
+//! late by up to hundreds of milliseconds, and ops around an alignment are stretched or squeezed.
 //!
 //! ```text
 //! chip    [a  )[b  )[c  )[d  )[e  )[f  )     actual execution
@@ -11,11 +11,11 @@
 //! row     [a  )[b  )[c  )[d  )[e  )[f  )     the chip's times, all shifted to the host's clock
 //! ```
 //!
-//! For this reason, rows contain chip times while a file is decoded (`Trace::push_event`). At the end of the file, all rows
-//! of a plane are moved by one shift (`Trace::settle_clocks`). The shift comes from the straight line that fits the event
-//! times best (`fit`). Events of the plane without a chip time (programs, marks) are mapped using the ops around them
-//! (`knots`). [`ChipClock`] records the distance of the event times from the line, for comparisons between a device and the
-//! host.
+//! For this reason, rows contain chip times while a file is decoded (`Trace::push_event`). At the end of the file, all
+//! rows of a plane are moved by the same shift (`Trace::settle_clocks`). This shift comes from the straight line that
+//! fits the event times best (`fit`). Events of the plane that have no chip time (programs, marks) are mapped with the
+//! help of the ops around them (`knots`). [`ChipClock`] records how far the event times are from the straight line, for
+//! comparisons between a device and the host.
 
 mod fit;
 mod knots;
@@ -37,27 +37,27 @@ use fit::Line;
 use knots::Knots;
 use track::Track;
 
-/// Alignment of a device's clock with the host's.
+/// Alignment of a device's clock with the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipClock {
-    /// Shift that converts the chip's times to the trace's, in picoseconds.
+    /// Shift that converts chip times to the times of the trace, in picoseconds.
     pub shift: Ps,
     /// Drift: time that the host's clock gains on the chip's clock, in units of 2^-40 of the elapsed time. Zero if no drift
     /// is measurable.
     pub drift: i64,
-    /// Time in the trace at which device and host are exactly aligned. The clocks drift apart before and after this
-    /// time.
+    /// Time in the trace at which the clocks of device and host agree exactly. Before and after this time, the drift
+    /// separates the clocks.
     pub reference: Ps,
-    /// Uncertainty of the shift: half the width of the band around the event times that determined the shift.
+    /// Uncertainty of the shift: half the width of the band that contains the event times used to compute the shift.
     pub uncertainty: Ps,
-    /// Number of events whose chip time is used.
+    /// Number of events that use their chip time.
     pub events: u64,
-    /// Number of events whose chip time does not continue the preceding chip times, because the chip's clock was reset or
-    /// the value is damaged.
+    /// Number of events whose chip time does not continue the preceding chip times. Either the chip's clock was reset,
+    /// or the value is damaged.
     pub refused: u64,
-    /// Distance of event times from the aligned chip times: the 95th percentile over the starts of ops.
+    /// How far event times are from the aligned chip times: the 95th percentile over the starts of ops.
     pub off_p95: Ps,
-    /// Maximum distance of an event time from its aligned chip time.
+    /// Maximum distance between an event time and the aligned chip time.
     pub off_max: Ps,
 }
 
@@ -82,28 +82,28 @@ impl ChipClock {
         self.drift as f64 * 1e6 / (1i64 << fit::DRIFT_BITS) as f64
     }
 
-    /// Returns the clock for a trace that is moved later by `shift`.
+    /// Returns the clock of a trace whose events were moved later by `shift`.
     pub(super) fn moved(self, shift: Ps) -> ChipClock {
         ChipClock { shift: self.shift + shift, reference: self.reference + shift, ..self }
     }
 }
 
-/// Time of an event on the clock of its chip.
+/// Time of an event on its chip's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipTime {
-    /// Start, from the zero of that clock.
+    /// Start of the event, counted from the zero of the chip's clock.
     pub start: Ps,
-    /// Duration. `None` if the file lacks it, in which case the event's duration is used.
+    /// Duration on the chip's clock. If it is `None`, the event's own duration is used.
     pub duration: Option<Ps>,
 }
 
-/// State of the chips' clocks while a trace is decoded, and the changes still to be made to its rows.
+/// State of the chips' clocks while a trace is decoded, and the changes that the trace's rows still need.
 #[derive(Clone, Debug, Default)]
 pub struct ChipClocks {
-    /// For each line, one plus its index in `tracks`. Zero for a line without chip times.
+    /// For each line, one plus its index in `tracks`, or zero for a line without chip times.
     of_line: Vec<u32>,
     tracks: Vec<Track>,
-    /// Changes still to be made to rows that were passed on before the clocks were settled.
+    /// Changes that rows still need if they were passed on before the clocks were settled.
     pub(super) unplaced: Vec<Unplaced>,
 }
 
@@ -113,7 +113,7 @@ impl ChipClocks {
         self.tracks.len()
     }
 
-    /// Returns true if any event of `line` has had a chip time so far.
+    /// Returns true if any event of `line` so far had a chip time.
     #[inline]
     pub fn has(&self, line: LineId) -> bool {
         self.of_line.get(line.index()).is_some_and(|&place| place > 0)
@@ -136,8 +136,8 @@ impl ChipClocks {
 }
 
 impl Trace {
-    /// Appends an event. `chip` is its time on the chip's clock, if the file records one. Returns `None` past 2^32 - 1
-    /// events.
+    /// Appends an event. `chip` is the time of the event on the chip's clock, if the file records this time. Returns
+    /// `None` if the trace already has 2^32 - 1 events.
     #[inline]
     pub fn push_event(&mut self, event: Event, chip: Option<ChipTime>) -> Option<EventId> {
         let line = event.line;
@@ -160,8 +160,9 @@ impl Trace {
         events.push(Event { start, duration, ..event })
     }
 
-    /// Puts all events of each device onto one clock. Call it after the last event was pushed. Rows that were already taken
-    /// out are moved later by [`place_rows`](Trace::place_rows), on the trace that receives them.
+    /// Puts all events of each device onto one clock. Call this function after the last event was pushed. Rows that
+    /// were already taken out of the trace are moved later. The trace that receives them calls
+    /// [`place_rows`](Trace::place_rows).
     pub fn settle_clocks(&mut self) {
         let ChipClocks { mut tracks, .. } = std::mem::take(&mut self.clocks);
         let mut by_plane: BTreeMap<usize, Vec<Track>> = BTreeMap::new();

@@ -7,27 +7,28 @@ use super::track::Track;
 use crate::{EventId, Trace};
 use base::Ps;
 
-/// Changes still to be made to the rows of one plane.
+/// Changes that the rows of one plane still need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unplaced {
     /// Index of the plane.
     pub plane: u32,
     /// Shift added to chip times, in picoseconds.
     pub shift: i64,
-    /// Mapping from event times to chip times. Without stretches, event times stay unchanged.
+    /// Mapping from event times to chip times, for events without a chip time. If the mapping has no stretches, event
+    /// times stay unchanged.
     pub warp: Warp,
-    /// Lines with chip times.
+    /// Lines of the plane whose events have chip times.
     pub lines: Vec<UnplacedLine>,
 }
 
-/// A line with chip times.
+/// A line whose events have chip times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnplacedLine {
     /// Index of the line.
     pub line: u32,
-    /// The line's rows before this event hold event times.
+    /// The line's rows before this event contain event times.
     pub first: EventId,
-    /// Later rows that hold event times, in ascending order.
+    /// Later rows that contain event times, in ascending order.
     pub without: Vec<EventId>,
 }
 
@@ -42,7 +43,7 @@ impl Unplaced {
         }
     }
 
-    /// Returns the start and duration, in the trace's time, of an event with these event times.
+    /// Maps the event times of an event. Returns the start and duration in the time of the trace.
     fn map(&self, start: Ps, duration: Ps) -> (Ps, Ps) {
         if self.warp.0.is_empty() {
             return (start, duration);
@@ -52,20 +53,20 @@ impl Unplaced {
     }
 }
 
-/// Change to the rows of a kind.
+/// Change that rows of one kind need.
 #[derive(Clone, Copy)]
 enum Change {
     /// The rows stay as they are.
     None,
-    /// All rows hold event times. The number is the index of their entry among the unplaced planes.
+    /// All rows contain event times. The number is the index of the rows' plane among the unplaced planes.
     Map(usize),
-    /// The rows hold chip times, except for those that the line lists.
+    /// The rows contain chip times, except for the rows that the line lists.
     Shift(usize, usize),
 }
 
 impl Trace {
-    /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. Takes linear time, and does nothing
-    /// if no device has its own clock.
+    /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. The time is linear in the number
+    /// of rows. Does nothing if no device has its own clock.
     pub(crate) fn place_rows(&mut self) {
         let unplaced = std::mem::take(&mut self.clocks.unplaced);
         if unplaced.is_empty() {

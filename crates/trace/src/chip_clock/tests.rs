@@ -39,8 +39,8 @@ fn clock(trace: &Trace) -> ChipClock {
     trace.planes[0].clock.expect("the device has a clock")
 }
 
-/// Returns ops of 700 us, one every millisecond of the chip's clock, which starts at 5 s. `late` returns the delay of an
-/// event that starts at a given chip time.
+/// Returns ops of 700 us, which start every millisecond on the chip's clock. The clock starts at 5 s. `late` returns
+/// the delay of an event for the chip time at which it starts.
 fn every_ms(count: i64, late: impl Fn(i64) -> i64) -> Vec<Op> {
     let op = |n: i64| {
         let (start, end) = (5 * S + n * MS, 5 * S + n * MS + 700 * US);
@@ -67,7 +67,7 @@ fn clocks_that_agree_change_nothing() {
     assert_eq!(clock(&trace), expected);
 }
 
-/// Delay that is 0 for 450 ms and then grows for 550 ms, until the profiler aligns the clocks again.
+/// Returns a delay that is 0 for 450 ms and then grows for 550 ms, until the profiler aligns the clocks again.
 fn saw(chip: i64) -> i64 {
     let phase = chip.rem_euclid(1_000 * MS);
     if phase < 450 * MS { 0 } else { (phase - 450 * MS) / 5 }
@@ -245,14 +245,15 @@ fn a_host_s_clock_that_was_moved_moves_the_device_s() {
     assert_eq!(moved.to_host(Ps::new(9 * S)) - Ps::new(S), here.to_host(Ps::new(8 * S)));
 }
 
-/// Generates stretches of a capture: for each, the number of ops, the delay of the events, and the growth of the delay per op.
+/// Generates stretches of a capture. Each stretch has a number of ops, the delay of their events, and the growth of the
+/// delay per op.
 fn stretches() -> impl Strategy<Value = Vec<(i64, i64, i64)>> {
     prop::collection::vec((1..60i64, -200 * MS..200 * MS, 0..2 * US), 1..20)
 }
 
 proptest! {
-    /// Ops keep the chip's distances and durations for any distortion of event times. They are shifted by no more than the
-    /// event times were distorted.
+    /// For any distortion of event times, ops keep the distances and durations that they have on the chip's clock. The
+    /// ops are shifted by no more than the event times were distorted.
     #[test]
     fn the_chip_s_distances_are_kept(stretches in stretches(), gaps in prop::collection::vec(0..3 * MS, 60)) {
         let mut ops: Vec<Op> = Vec::new();
@@ -295,7 +296,7 @@ proptest! {
         }
     }
 
-    /// Checks that the clock stays the same if stretches are merged for lack of room.
+    /// Checks that the clock stays the same if stretches are merged because there are too many.
     #[test]
     fn a_clock_of_many_steps_takes_little_room(steps in 20_000..40_000i64) {
         let mut knots = Knots::default();

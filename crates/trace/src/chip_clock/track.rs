@@ -1,44 +1,44 @@
-//! Chip times of one line of a device. Decides which of its events use the chip's clock.
+//! Collects the chip times of one line of a device. Decides which events of the line use the chip's clock.
 
 use super::knots::Knots;
 use super::{ChipTime, LineId};
 use crate::{EventId, Events};
 use base::{Ps, sort};
 
-/// Number of events at the start that together determine the difference between the clocks, so that one damaged value has no
-/// effect.
+/// Number of events at the start of a line that together determine the difference between the clocks. One damaged value
+/// then has no effect.
 const VOTERS: usize = 15;
 
-/// Maximum change in the difference between the clocks from one event to the next (10 times the largest measured change). A
-/// larger change means that the chip's clock was reset or that the value is damaged.
+/// Maximum change in the difference between the clocks from one event to the next. The limit is 10 times the largest
+/// measured change. A larger change means that the chip's clock was reset or that the value is damaged.
 const MOST_CHANGE: u64 = 2_000_000_000_000;
 
 /// Chip times of one line while the line is decoded. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Track {
     pub line: LineId,
-    /// First event with a chip time. Rows of the line before it hold event times.
+    /// First event with a chip time. Earlier rows of the line contain event times.
     pub first: EventId,
-    /// Later events that hold event times, in ascending order.
+    /// Later events whose rows contain event times, in ascending order.
     pub without: Vec<EventId>,
-    /// Number of events that hold chip times.
+    /// Number of events whose rows contain chip times.
     pub clocked: u64,
     /// Number of events whose chip time was not used.
     pub refused: u64,
     pub knots: Knots,
     waiting: Vec<Waiting>,
-    /// Event time minus chip time of the latest op. `None` while events wait for the decision.
+    /// Event time minus chip time of the latest op. `None` while events wait until their clock is decided.
     latest: Option<i64>,
 }
 
-/// An event that waits for the decision. Its row holds the event's time.
+/// An event that waits until its clock is decided. The row of a waiting event contains the event time.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     id: EventId,
     event: (Ps, Ps),
-    /// Chip time. `None` if the event has no usable chip time.
+    /// Chip time as start and duration. `None` if the event has no usable chip time.
     chip: Option<(Ps, Ps)>,
-    /// True if the file gives the event a chip time.
+    /// True if the file contains a chip time for the event.
     is_given: bool,
 }
 
@@ -56,8 +56,8 @@ impl Track {
         }
     }
 
-    /// Takes the event `id`, with start and duration in event time and in chip time. Returns the time that its row must
-    /// hold.
+    /// Adds the event `id` with its start and duration in event time and in chip time. Returns the time that the
+    /// event's row must contain.
     #[inline]
     pub(super) fn add(&mut self, events: &mut Events, id: EventId, event: (Ps, Ps), chip: ChipTime) -> (Ps, Ps) {
         let chip = fitting((chip.start, chip.duration.unwrap_or(event.1)));
@@ -81,7 +81,7 @@ impl Track {
         }
     }
 
-    /// Takes an event without a chip time.
+    /// Adds an event without a chip time.
     pub(super) fn add_without(&mut self, events: &mut Events, id: EventId) {
         if self.latest.is_none() && self.waiting.len() >= VOTERS {
             self.settle_waiting(events);
@@ -94,7 +94,7 @@ impl Track {
         }
     }
 
-    /// Decides the clock of the remaining events after all events were taken.
+    /// Decides the clock of the events that still wait, after all events were added.
     pub(super) fn settle(&mut self, events: &mut Events) {
         self.settle_waiting(events);
         self.knots.finish();
@@ -138,7 +138,7 @@ impl Track {
     }
 }
 
-/// Returns start and duration if both are possible.
+/// Returns the start and the duration if both values are possible.
 fn fitting(chip: (Ps, Ps)) -> Option<(Ps, Ps)> {
     let (start, duration) = chip;
     (duration >= Ps::ZERO && start.as_ps().checked_add(duration.as_ps()).is_some()).then_some(chip)

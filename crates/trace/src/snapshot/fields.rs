@@ -1,4 +1,4 @@
-//! Small parts of a serialised trace: planes, lines, argument sets, times of the capture.
+//! Reads and writes the small parts of a serialised trace: planes, lines, argument sets, times of the capture.
 
 use crate::Platform;
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
@@ -47,7 +47,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Returns the position of a value in the list of all values.
+/// Returns the position of `value` in `all`, the list of all values.
 fn code<T: PartialEq>(all: &[T], value: &T) -> u8 {
     all.iter().position(|it| it == value).and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
 }
@@ -169,7 +169,7 @@ pub(super) fn put_flow_point(out: &mut Vec<u8>, point: &FlowPoint) {
     put_i64(out, time.as_ps());
 }
 
-/// Writes the texts and numbers of a set in declaration order. A mask records which numbers are present.
+/// Writes the texts and numbers of an argument set in declaration order. A mask records which numbers are present.
 pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
     let mut args = *args;
     TextArg::ALL.iter().for_each(|&text| put_u32(out, args.text_mut(text).0));
@@ -184,7 +184,7 @@ pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
     }
 }
 
-/// Fields of a payload that were not read yet.
+/// The fields of a frame that were not read yet.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {
@@ -242,7 +242,7 @@ impl Fields<'_> {
         Some(texts)
     }
 
-    /// Reads all remaining items.
+    /// Reads all remaining items of a frame.
     pub(super) fn all<T>(&mut self, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut all = Vec::new();
         while !self.0.is_empty() {
@@ -345,7 +345,7 @@ impl Fields<'_> {
         Some(FlowPoint { flow, role, binding, line, name, time })
     }
 
-    /// Reads a program. Its bytes are the rest of the frame.
+    /// Reads a program. The program's bytes are the remaining bytes of the frame.
     pub(super) fn program(&mut self) -> Option<HloProto> {
         let (program_id, name) = (self.i64()?, self.id()?);
         let host = u16::try_from(self.u32()?).ok()?;

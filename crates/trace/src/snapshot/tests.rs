@@ -56,7 +56,6 @@ fn events(trace: &Trace) -> Vec<Event> {
     trace.events.iter().collect()
 }
 
-/// Returns the event blocks and the frames of a serialised trace.
 fn image(trace: Trace, notes: &[u8]) -> (Vec<RowBlock>, Vec<Vec<u8>>) {
     let (mut rows, mut frames) = (Vec::new(), Vec::new());
     for piece in Writer::new(trace, notes.to_vec()) {

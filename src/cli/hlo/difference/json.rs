@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Compared, Side};
 
-/// Returns the document. Each instruction has its name, place and cost. Unknown numbers are absent.
+/// Returns the difference between two programs as JSON. Each instruction has its name, place and cost. Unknown numbers
+/// are absent.
 pub(super) fn document(compared: &Compared) -> String {
     let Compared { a, b, difference } = compared;
     let list = |side: &Side, chosen: &[InstructionIndex]| -> Vec<Value> {

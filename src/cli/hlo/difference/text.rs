@@ -9,13 +9,13 @@ use crossprof::hlo::{Instruction, InstructionIndex};
 
 use super::{Compared, Inside, Side};
 
-/// Maximum number of rows of a list. The JSON contains all rows.
+/// Maximum number of rows in each list. The JSON contains all rows.
 const MOST_ROWS: usize = 40;
-/// Maximum width of a text that has other texts next to it.
+/// Maximum width of a text that is followed by other texts on its line.
 const WIDTH: usize = 90;
 
-/// Returns the numbers of both programs, the differences by scope, and the instructions that differ, largest first. Names in a
-/// damaged file may contain characters that control a terminal.
+/// Returns a text with the numbers of both programs, the differences in each name scope, and the instructions that
+/// differ, largest first. Removes control characters, which names in a damaged file may contain.
 pub(super) fn document(compared: &Compared) -> String {
     written(compared).lines().map(|line| printable(line) + "\n").collect()
 }
@@ -25,7 +25,11 @@ fn written(compared: &Compared) -> String {
     let mut out = format!("A  {} of {}\nB  {} of {}\n\n", a.program, a.run, b.program, b.run);
     numbers(&mut out, a, b);
     if difference.is_empty() {
-        let _ = writeln!(out, "\nNo instruction differs: all {} are the same.", count(difference.same as u64));
+        let _ = writeln!(
+            out,
+            "\nNo instruction differs: all {} are the same. Values of array constants are not compared.",
+            count(difference.same as u64)
+        );
         return out;
     }
     let _ = writeln!(
@@ -105,8 +109,8 @@ fn rest(out: &mut String, rows: usize) {
     }
 }
 
-/// Writes a list of the instructions that run by themselves, those with the most bytes first. Counts the other
-/// instructions.
+/// Writes a list of the instructions that run as separate ops. Instructions with the most bytes come first. Other
+/// instructions are only counted.
 fn list(out: &mut String, title: &str, side: &Side, chosen: &[InstructionIndex]) {
     if chosen.is_empty() {
         return;
@@ -141,7 +145,7 @@ fn described(side: &Side, at: InstructionIndex, it: &Instruction) -> String {
     text
 }
 
-/// Describes the fusion of a new or gone instruction.
+/// Describes the contents of a fusion that is new or gone.
 fn contents(side: &Side, it: &Instruction) -> String {
     let called = it.called.first().filter(|_| it.is("fusion"));
     let Some(within) = called.and_then(|called| side.module().computation(*called)) else { return String::new() };
@@ -156,7 +160,8 @@ fn contents(side: &Side, it: &Instruction) -> String {
     format!("\n      of {}", cut(&listed.collect::<Vec<_>>().join(", "), WIDTH))
 }
 
-/// Writes the changed pairs that run by themselves. Pairs that differ only in their operands are last.
+/// Writes the changed pairs of instructions that run as separate ops. Pairs that differ only in their operands are
+/// last.
 fn changes(out: &mut String, compared: &Compared) {
     let Compared { a, b, difference } = compared;
     let [of_a, of_b] = compared.inside();
@@ -196,7 +201,7 @@ fn either(text: &str) -> String {
     if text.is_empty() { "none".to_owned() } else { cut(text, WIDTH) }
 }
 
-/// Returns the bytes that an instruction moves.
+/// Returns the number of bytes that an instruction reads and writes.
 fn size(side: &Side, at: InstructionIndex) -> u64 {
     side.cost(at).map_or(0, |cost| cost.bytes_accessed as u64)
 }

@@ -12,7 +12,7 @@ use crate::state::State;
 /// Tables with at most this many columns show all of them.
 const MANY_COLUMNS: usize = 7;
 
-/// Renders the menu. Empty for a table with few columns.
+/// Renders the menu. The menu is empty for a table with few columns.
 pub(super) fn columns_menu(shown: Signal<Shown>) -> AnyView {
     let state = State::get();
     // Sorted by name, so that the menu keeps its order when the visible columns change.

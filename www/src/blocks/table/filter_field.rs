@@ -11,7 +11,7 @@ use crate::components::warnings::bounded;
 use crate::state::State;
 use crate::table::completion::{Completion, completions};
 
-/// State of the completion list: open or closed, and the index of the selected line.
+/// State of the completion list: whether it is open, and the index of the selected line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Open {
     is_open: bool,

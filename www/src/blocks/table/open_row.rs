@@ -14,13 +14,13 @@ use crate::components::live::follow;
 use crate::route::RowKey;
 use crate::state::{Run, State};
 
-/// Returns the key of a row for the URL, made from the row's first text cell.
+/// Returns the key that identifies a row in the URL, made from the row's first text cell.
 pub(super) fn key_of(table: &TableBlock, index: usize) -> Option<RowKey> {
     let first = |cell: &Cell| if let Cell::Text(text) = cell { Some(RowKey::new(index, text)) } else { None };
     Some(table.rows.get(index)?.iter().find_map(first).unwrap_or_else(|| RowKey::new(index, "")))
 }
 
-/// Shows the details of the row in the URL. Closes the details if the URL names no row.
+/// Shows the details of the row that the URL names. Closes the details if the URL names no row.
 pub(super) fn follow_address(run: Run, shown: Signal<Shown>, chosen: RwSignal<Option<Vec<Cell>>>, details: Blocks) {
     let state = State::get();
     let table = shown.with_untracked(|shown| shown.table().map_or("", |table| table.table.key()));

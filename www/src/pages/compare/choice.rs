@@ -11,9 +11,9 @@ use crate::state::{Run, State};
 pub(super) struct Chosen {
     /// Original name of the run, which identifies it in the URL.
     pub name: String,
-    /// File that the run was read from. The user needs this file to open the run again.
+    /// File from which the run was read. The user needs this file to open the run again.
     pub file: String,
-    /// Label from the user. Empty for the original name.
+    /// Label that the user gave the run. Empty if the run keeps its original name.
     pub called: String,
     /// Sequences per step.
     pub batch: String,
@@ -23,12 +23,12 @@ pub(super) struct Chosen {
     pub watts: String,
     /// Price per device, in dollars per hour.
     pub dollars: String,
-    /// Group, if the run was captured several times. Otherwise empty.
+    /// Name of the group, if the run was captured several times. Otherwise empty.
     pub group: String,
 }
 
 impl Chosen {
-    /// Returns the label from the user, or the display name of the run.
+    /// Returns the label that the user gave the run, or the display name of the run.
     pub(super) fn shown(&self, state: State, run: Option<&Run>) -> String {
         match run {
             Some(run) if self.called.is_empty() => state.name_of(run.id),
@@ -142,8 +142,8 @@ impl Choice {
         }
     }
 
-    /// Adds a capture to the group of another capture, and moves it next to that capture. If there is no group yet, creates
-    /// one with the name `called`.
+    /// Adds a capture to the group of another capture, and moves it next to that capture. If the other capture has no
+    /// group yet, creates a group with the name `called`.
     pub(super) fn join(&mut self, from: usize, to: usize, called: &str) {
         let Some(group) = self.runs.get(to).map(|run| run.group.clone()) else { return };
         let group = if group.is_empty() { called.to_owned() } else { group };
@@ -188,7 +188,7 @@ impl Choice {
         }
     }
 
-    /// Returns the number of runs. The captures in a group are one run.
+    /// Returns the number of runs. All captures in a group together are counted as one run.
     pub(super) fn len(&self) -> usize {
         let is_first = |(at, run): &(usize, &Chosen)| {
             run.group.is_empty() || !self.runs.iter().take(*at).any(|other| other.group == run.group)

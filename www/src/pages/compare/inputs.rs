@@ -7,12 +7,12 @@ use super::choice::{Choice, Chosen};
 use crate::model::{self, amount, parse};
 use crate::state::Run;
 
-/// Parses an integer above 0. Returns `None` for other text.
+/// Parses an integer above 0. Returns `None` for any other text.
 pub(super) fn whole(text: &str) -> Option<u64> {
     parse(text).ok().flatten().filter(|number| *number > 0)
 }
 
-/// A field that each run has.
+/// A field that the form contains for each run.
 struct Input {
     /// Key of the field in the page's URL.
     key: &'static str,
@@ -22,7 +22,7 @@ struct Input {
     hint: &'static str,
     text: fn(&Chosen) -> &str,
     is_valid: fn(&str) -> bool,
-    /// Returns the value in the profile of the run.
+    /// Returns the value that the run's profile contains.
     known: fn(&Run) -> Option<u64>,
 }
 
@@ -63,7 +63,7 @@ const INPUTS: [Input; 4] = [
     },
 ];
 
-/// Renders the fields of all runs, labelled with the runs' names. The section is open if a field has a value.
+/// Renders the fields of all runs, labelled with the runs' names. The section is expanded if any field has a value.
 pub(super) fn inputs(choice: &Choice, runs: &[(String, Option<Run>)]) -> AnyView {
     let is_given = choice.runs.iter().any(|run| INPUTS.iter().any(|input| !(input.text)(run).is_empty()));
     let fieldset = |((at, chosen), (called, run)): ((usize, &Chosen), &(String, Option<Run>))| {
@@ -76,7 +76,7 @@ pub(super) fn inputs(choice: &Choice, runs: &[(String, Option<Run>)]) -> AnyView
         .then(|| {
             view! {
                 <details class="compare-given" open=is_given>
-                    <summary>"Batch size, sequence length, power and price: for rates and costs"</summary>
+                    <summary>"Batch size, sequence length, power and price, for rates and costs"</summary>
                     {all}
                 </details>
             }

@@ -1,4 +1,4 @@
-//! Samples from the generators of the tests and the benchmark.
+//! Samples that come from the generators of the tests and of the benchmark.
 
 use crate::Format;
 
@@ -21,10 +21,10 @@ mod bench {
     pub(super) mod xplane;
 }
 
-/// Events of a run: one and a half steps.
+/// Number of events of a generated run, which cover one and a half steps.
 const EVENTS: u64 = 400;
 
-/// Returns traces with their format, name and content.
+/// Returns traces, each with its format, name and content.
 pub(super) fn traces() -> Vec<(Format, String, Vec<u8>)> {
     use bench::generate::{Platform, run};
     use bench::{json::JsonSink, shapes, xplane::XplaneSink};

@@ -1,8 +1,8 @@
-//! Memory samples: a device memory profile, and texts of out-of-memory errors.
+//! Samples with memory data: a device memory profile, and texts of out-of-memory errors.
 
 use crate::wire::{bytes, message, number, write};
 
-/// Returns a device memory profile with allocations from `lines` lines of a program.
+/// Returns a device memory profile with allocations from `lines` source lines.
 pub(super) fn heap_profile(lines: u64) -> Vec<u8> {
     let texts = [
         "",
@@ -28,8 +28,8 @@ pub(super) fn heap_profile(lines: u64) -> Vec<u8> {
     write(&fields)
 }
 
-/// Returns error texts with their names. Some have the wording of the GPU and TPU compilers, and others are repeated and
-/// mixed as in logs.
+/// Returns texts of errors, each with its name. Some texts have the wording of the GPU and TPU compilers. In other
+/// texts, errors are repeated and mixed, as in logs.
 pub(super) fn errors() -> [(&'static str, String); 5] {
     [
         ("gpu.log", GPU.to_owned()),

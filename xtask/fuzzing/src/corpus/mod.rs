@@ -1,5 +1,5 @@
-//! Undamaged inputs of every format: the tests' fixtures, the output of the generators of the tests and the benchmark, and
-//! real profiles if available.
+//! Undamaged inputs of every format: the fixtures of the tests, the output of the generators of the tests and the
+//! benchmark, and real profiles if these are available.
 
 mod generated;
 mod memory;
@@ -12,7 +12,7 @@ use crossprof::{Session, Settings, UnifiedProfile, export};
 
 use crate::Format;
 
-/// Maximum size of a sample. Larger files make cases slow without finding more problems.
+/// Maximum size of a sample. Larger samples make cases slow, and do not reveal more problems.
 const MOST_BYTES: usize = 160 << 10;
 
 /// An undamaged input.
@@ -20,13 +20,13 @@ const MOST_BYTES: usize = 160 << 10;
 pub struct Sample {
     /// Format of the input.
     pub format: Format,
-    /// Name of its file in a corpus.
+    /// Name of the sample's file in a corpus.
     pub name: String,
     /// Content of the input.
     pub bytes: Vec<u8>,
 }
 
-/// Returns all samples. The order depends only on the files.
+/// Returns all samples. The order of the samples depends only on the files.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns files that may become samples, each named by its path.
+/// Returns the files that may become samples. Each file is named by its path.
 fn files() -> Result<Vec<(String, Vec<u8>)>, String> {
     let real = std::env::var_os("CROSSPROF_TRACES").map_or_else(|| root().join("../shared/traces"), PathBuf::from);
     let mut found = Vec::new();
@@ -141,7 +141,7 @@ fn archives(traces: &[(Format, String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     ]
 }
 
-/// Returns JSON documents and HTML reports, as crossprof writes and reads them.
+/// Returns JSON documents and HTML reports in the forms that crossprof writes and reads.
 fn documents(traces: &[(Format, String, Vec<u8>)]) -> Vec<(String, String)> {
     let profiles: Vec<UnifiedProfile> = traces.iter().filter_map(|(_, name, bytes)| profile(name, bytes)).collect();
     let subjects: Vec<Subject> = profiles.iter().map(|profile| Subject::new(profile.clone())).collect();
@@ -181,7 +181,7 @@ fn profile(name: &str, bytes: &[u8]) -> Option<UnifiedProfile> {
     session.report(0, &Settings::default())
 }
 
-/// Returns the budgets and lists of limits in docs/budgets.md.
+/// Returns the budgets and the lists of limits from docs/budgets.md.
 fn budgets() -> Result<Vec<String>, String> {
     let file = root().join("docs/budgets.md");
     let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -1,4 +1,4 @@
-//! Writes the archives of the corpus.
+//! Builds the archives of the corpus.
 
 use std::io::{Read, Write};
 
@@ -9,7 +9,7 @@ use flate2::write::{DeflateEncoder, GzEncoder};
 /// Block size of tar.
 pub const TAR_BLOCK: usize = 512;
 
-/// Maximum size of unpacked content. Larger content is not unpacked.
+/// Maximum size of the unpacked content. If the content is larger, the archive is not unpacked.
 const MOST_UNPACKED_BYTES: u64 = 16 << 20;
 
 /// Compresses bytes to a gzip stream.
@@ -20,14 +20,14 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// Returns the content of a gzip stream. `None` if the bytes are not gzip, or are damaged.
+/// Returns the content of a gzip stream. Returns `None` if the bytes are not a gzip stream, or are damaged.
 pub fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     MultiGzDecoder::new(bytes).take(MOST_UNPACKED_BYTES).read_to_end(&mut plain).ok()?;
     Some(plain)
 }
 
-/// Builds a tar archive from members and their names.
+/// Builds a tar archive from named members.
 pub fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, bytes) in members {
@@ -54,7 +54,7 @@ pub fn tar_checksum(header: &mut [u8]) {
     header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
 }
 
-/// Builds a zip archive from members and their names, deflated or stored.
+/// Builds a zip archive from named members. The members are deflated or only stored.
 pub fn zip(members: &[(&str, &[u8])], deflated: bool) -> Vec<u8> {
     let (mut out, mut list) = (Vec::new(), Vec::new());
     for (name, bytes) in members {

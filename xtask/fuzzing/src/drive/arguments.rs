@@ -1,5 +1,5 @@
-//! Reads the file a second time for the arguments of its events, and checks that it contains every event that was read from
-//! it.
+//! Reads the file a second time for the arguments of events, and checks that the second reading finds every event of
+//! the first.
 
 use crossprof::input::ArgumentsReader;
 use crossprof::tables::AreaQuery;
@@ -7,10 +7,11 @@ use crossprof::{Query, Session, Settings};
 
 use super::{Kept, promise};
 
-/// Maximum number of events to look up.
+/// Maximum number of events whose arguments are looked up.
 const MOST_EVENTS: u32 = 40;
 
-/// Looks up the events of a run in the file that they were read from, in chunks of these sizes.
+/// Looks up the events of a run in the file from which they were read. The file is read in chunks of the sizes in
+/// `sizes`.
 pub(super) fn read_again(session: &mut Session, run: u32, path: &str, bytes: &[u8], sizes: &[usize]) -> Kept {
     let query = Query { top: Some(MOST_EVENTS), ..Query::default() };
     let listed = session.listed_events(run, &Settings::default(), &AreaQuery::default(), &query);

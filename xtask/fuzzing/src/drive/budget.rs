@@ -1,4 +1,4 @@
-//! Budgets: damaged budgets against an undamaged profile, and every kind of limit against the profile of a damaged input.
+//! Checks damaged budgets against an undamaged profile, and every kind of limit against the profile of a damaged input.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit};
 use super::{Kept, promise, reference};
 use crate::Random;
 
-/// Limits other than a path with a number.
+/// Limits that contain more than a path and a number.
 const LIMITS: [&str; 9] = [
     "steps[*].idle_us < 5 ms if measured",
     "count(findings[severity=critical]) == 0",
@@ -22,10 +22,10 @@ const LIMITS: [&str; 9] = [
     "count(new findings[severity=warning|critical]) <= 1",
 ];
 
-/// Maximum number of lines of a damaged budget to read as limits.
+/// Maximum number of lines of a damaged budget that are read as limits.
 const MOST_LINES: usize = 100;
 
-/// Number of paths per case whose numbers are compared with those of the baseline.
+/// Number of paths per case whose numbers are compared with the numbers of the baseline.
 const PATHS: usize = 12;
 
 fn catalogue() -> &'static Catalogue {
@@ -33,7 +33,7 @@ fn catalogue() -> &'static Catalogue {
     CATALOGUE.get_or_init(Catalogue::of_profile)
 }
 
-/// Parses a budget file, and each of its lines as a limit of the command line.
+/// Parses a budget file, and each line of the file in the way that the command line parses a limit.
 pub(super) fn text(bytes: &[u8]) -> Kept {
     let text = String::from_utf8_lossy(bytes);
     let mut limits = BudgetFile::parse(&text, catalogue()).map(|file| file.limits).unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) fn text(bytes: &[u8]) -> Kept {
     shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, &[&run])]))
 }
 
-/// Checks limits on the numbers of a profile, with the reference as the baseline.
+/// Checks limits on the numbers of a profile. The reference profile is the baseline.
 pub(super) fn judged(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let numbers = catalogue().numbers();
     let of_path = |_| format!("{} >= 97 % of baseline", random.pick(&numbers));

@@ -1,4 +1,4 @@
-//! Comparisons of a run with a profile of the same kind, and with itself.
+//! Compares a run with a profile of the same kind, and with itself.
 
 use crossprof::compare::{Focus, Options, Subject, compare};
 use crossprof::export::comparison;

@@ -7,7 +7,7 @@ use super::{Kept, promise};
 use crate::wire::{bytes, message, number, write};
 
 const PROGRAM: u64 = 5;
-/// Maximum number of instructions that run. A damaged module may name millions.
+/// Maximum number of instructions that the device runs. A damaged module may name millions of instructions.
 const MOST_OPS: usize = 500;
 
 /// Returns the bytes of an `XSpace` that embeds `module`, an `HloModuleProto`.
@@ -60,7 +60,7 @@ pub(super) fn difference(module: &Module) -> Kept {
     promise::equal("new instructions", &Difference::of(&Module::default(), module).new.len(), &count)
 }
 
-/// Builds an entry of a map from ids to messages.
+/// Builds an entry of a protobuf map from ids to messages.
 fn entry(field: u64, id: u64, value: &[crate::wire::Field]) -> crate::wire::Field {
     message(field, &[number(1, id), message(2, value)])
 }

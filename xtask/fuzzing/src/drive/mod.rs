@@ -1,8 +1,8 @@
-//! Drives an input through the whole library: reading in chunks of any size, report, tables, pages, exports, comparison and
-//! budgets.
+//! Drives an input through the whole library: the reader (in chunks of any size), the report, tables, pages, exports,
+//! comparisons and budgets.
 //!
-//! All random choices (sizes of chunks, sort orders, filters) depend only on the input's bytes, so that an input that
-//! breaks a promise breaks it each time.
+//! All random choices (such as chunk sizes, sort orders and filters) depend only on the bytes of the input. If an input
+//! breaks a promise, it therefore breaks the same promise each time.
 
 mod arguments;
 mod budget;
@@ -19,10 +19,10 @@ use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 
 use crate::{Format, Random};
 
-/// Success, or a message about the promise that the input breaks.
+/// Success, or a message that names the promise that the input breaks.
 pub type Kept<T = ()> = Result<T, String>;
 
-/// Maximum number of runs of one input to examine.
+/// Maximum number of runs that are examined in one input.
 const MOST_RUNS: usize = 2;
 
 /// Drives bytes of a format through everything that the library does with this format.
@@ -65,13 +65,13 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
     }
 }
 
-/// Returns a profile of three steps on one GPU, for comparisons.
+/// Returns the reference profile, which has three steps on one GPU. Other profiles are compared with it.
 fn reference() -> &'static UnifiedProfile {
     static REFERENCE: OnceLock<UnifiedProfile> = OnceLock::new();
     REFERENCE.get_or_init(|| Session::rehearsal(3).report(0, &Settings::default()).unwrap_or_default())
 }
 
-/// Drives a profile. `measured` is true if the numbers come from events, and false if they were read from a document.
+/// Drives a profile. `measured` is true if the numbers come from events, and false if they come from a document.
 fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kept {
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
@@ -89,7 +89,7 @@ fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kep
     Ok(())
 }
 
-/// Drives memory data in a separate file.
+/// Drives a file that contains only memory data.
 fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
@@ -105,7 +105,7 @@ fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     Ok(())
 }
 
-/// Returns a session with one file. The file is pushed in chunks of these sizes, used in turn.
+/// Returns a session with one file. The file is read in chunks, whose sizes are the numbers in `sizes` in turn.
 fn load(path: &str, bytes: &[u8], sizes: &[usize]) -> (FileResult, Session) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -126,7 +126,8 @@ fn push(session: &mut Session, file: crossprof::FileId, bytes: &[u8], sizes: &[u
     }
 }
 
-/// Reads the file as the command line reads a file on disk: the lines of large planes are skipped at first.
+/// Reads the file in the way that the command line reads files on disk, so that the lines of large planes are skipped
+/// at first.
 fn outlined(bytes: &[u8]) {
     let mut outliner = Outliner::new(bytes.len() as u64);
     while let Some(wanted) = outliner.wanted() {
@@ -146,7 +147,7 @@ fn outlined(bytes: &[u8]) {
     }
 }
 
-/// Reads the document next to a trace, because it may be the model's configuration.
+/// Reads the document together with a trace, because the document may be a model configuration.
 fn beside_a_trace(document: &[u8]) -> Kept {
     const TRACE: &[u8] = br#"{"traceEvents":[{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}},
         {"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Ops"}},
@@ -168,7 +169,8 @@ fn beside_a_trace(document: &[u8]) -> Kept {
     Ok(())
 }
 
-/// Passes the runs to another session, because the page decodes in one worker and analyses in another.
+/// Passes the runs to another session. The page also does this, because it decodes runs in one worker and analyses them
+/// in another.
 fn handed_over(mut from: Session) -> Kept<Session> {
     let mut to = Session::new();
     while let Some(image) = from.hand_over() {

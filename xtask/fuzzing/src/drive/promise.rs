@@ -1,4 +1,4 @@
-//! Promises that hold for all results of any input.
+//! Promises that all results must keep, whatever the input is.
 
 use std::fmt::Debug;
 
@@ -19,8 +19,8 @@ pub(super) fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> K
     Err(format!("The two results differ for {what}:\n  {}\n  {}", around(&ours), around(&theirs)))
 }
 
-/// Checks that no number of the value is infinite or NaN. JSON cannot show this, because serde writes null, but the debug
-/// form can.
+/// Checks that no number in the value is infinite or NaN. The check reads the debug form, because serde writes such
+/// numbers as null in JSON.
 pub(super) fn finite<T: Debug>(what: &str, value: &T) -> Kept {
     let text = format!("{value:?}");
     let mut in_text = false;
@@ -45,7 +45,7 @@ pub(super) fn finite<T: Debug>(what: &str, value: &T) -> Kept {
     Ok(())
 }
 
-/// Checks a text for terminals: it must not move the cursor or change the direction of text.
+/// Checks a text that is written to terminals. The text must not move the cursor or change the direction of text.
 pub(super) fn plain(what: &str, text: &str) -> Kept {
     let acts = |c: &char| {
         (c.is_control() && *c != '\n')
@@ -60,7 +60,7 @@ pub(super) fn plain(what: &str, text: &str) -> Kept {
     }
 }
 
-/// Checks a document for programs: valid JSON in which every number is present.
+/// Checks that a document is valid JSON in which every number is present.
 pub(super) fn json(what: &str, text: &str, nulls: bool) -> Kept {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("{what} is not JSON: {error}"))?;
     if nulls {
@@ -105,7 +105,7 @@ pub(super) fn shares(what: &str, text: &str) -> Kept {
         .map_or(Ok(()), |found| Err(format!("{what} contains a percentage outside of 0 to 100: {found}")))
 }
 
-/// Checks that markup stays text on a page. Mutations write markup into names.
+/// Checks that markup in names stays text on a page. Mutations write such markup into names.
 pub(super) fn inert(what: &str, page: &str) -> Kept {
     match page.find(crate::mutate::MARKUP) {
         Some(at) => {

@@ -10,7 +10,7 @@ use crossprof::{Query, Session, Settings, Sort, Table, TableName, UnifiedProfile
 use super::{Kept, budget, compare, promise};
 use crate::Random;
 
-/// Forms of tables. A table that lacks the form shows its first form.
+/// Forms of tables. If a table lacks a form, the table has its first form instead.
 const FORMS: [&str; 9] = ["", "program", "category", "scope", "source", "op", "kind", "run", "apart"];
 
 /// Filters that cover the whole filter language.
@@ -51,7 +51,7 @@ pub(super) fn examine(session: &mut Session, run: u32, measured: bool, random: &
     Ok(())
 }
 
-/// Writes a report in every format, and reads it again.
+/// Writes a report in every format, and reads the output again.
 fn report(profile: &UnifiedProfile, measured: bool) -> Kept {
     promise::finite("a report", profile)?;
     let json = export::json::profile(profile);
@@ -81,7 +81,7 @@ fn report(profile: &UnifiedProfile, measured: bool) -> Kept {
     Ok(())
 }
 
-/// Writes JAX scripts of some ops of each program.
+/// Writes JAX scripts for some ops of each compiled program.
 fn scripts(session: &mut Session, run: u32, settings: &Settings, random: &mut Random) -> Kept {
     for program in session.hlo_programs(run, settings).unwrap_or_default().iter().take(3) {
         let names = |module: &Module, _: &Measured| -> Vec<String> {
@@ -138,7 +138,7 @@ fn tables(session: &mut Session, run: u32, settings: &Settings, random: &mut Ran
     Ok(())
 }
 
-/// Returns one of [`FILTERS`], or a word of the table itself.
+/// Returns one of [`FILTERS`], or a word from the table.
 fn filter(table: &Table, random: &mut Random) -> String {
     if random.once_in(2) && !table.rows.is_empty() {
         let row = random.pick(&table.rows);
@@ -194,7 +194,7 @@ fn page_holds(view: View, page: &Page) -> Kept {
     promise::finite(&format!("the page {}", view.key()), page)
 }
 
-/// Returns a random query for a page: a filter, sort orders of its tables, and one value for each of its choices.
+/// Returns a random query for a page: a filter, a sort order for each table of the page, and a value for each choice.
 fn chosen(page: &Page, random: &mut Random) -> PageQuery {
     let mut query = PageQuery { filter: (*random.pick(&FILTERS)).to_owned(), ..PageQuery::default() };
     for block in &page.blocks {

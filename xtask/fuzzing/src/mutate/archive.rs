@@ -1,4 +1,5 @@
-//! Mutations of archives: header fields, truncation at the border of a member, and content.
+//! Mutations of archives. The mutations change header fields or content, or truncate the archive at the border of a
+//! member.
 
 use super::{NUMBERS, bytes, hostile_text, json, repacked};
 use crate::Random;
@@ -38,10 +39,10 @@ fn gzip(archive: &[u8], random: &mut Random) -> Vec<u8> {
     out
 }
 
-/// Header fields that can be mutated: offset and width.
+/// Offsets and widths of the header fields that can be mutated.
 type Fields = &'static [(usize, usize)];
 
-/// Records of a zip file by their signatures.
+/// Signatures of the records of a zip file, with the fields of each record.
 const ZIP_RECORDS: [(&[u8; 4], Fields); 5] = [
     // Local header of a member: version, flags, method, checksum, sizes, lengths of name and extra field.
     (b"PK\x03\x04", &[(4, 2), (6, 2), (8, 2), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2)]),

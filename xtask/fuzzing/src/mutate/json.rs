@@ -1,4 +1,4 @@
-//! Mutations of one token of a JSON text, or of the value that starts there.
+//! Mutations of one token of a JSON text, or of the value that starts at that token.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ struct Token {
     range: Range<usize>,
 }
 
-/// Mutates one token or value of the text. Compressed text is unpacked and compressed again.
+/// Mutates one token or value of the text. Compressed text is unpacked first, and compressed again after the mutation.
 pub(super) fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     if let Some(packed) = repacked(text, |plain| changed(plain, random)) {
         return packed;
@@ -128,7 +128,7 @@ fn end_of_value(tokens: &[Token], start: usize) -> usize {
     start
 }
 
-/// Returns a number that no profiler writes. Most of these numbers are valid JSON, and some are not.
+/// Returns a number that no profiler writes. Some of these numbers are not valid JSON.
 fn number(random: &mut Random) -> String {
     const NUMBERS: [&str; 20] = [
         "1e308",
@@ -171,7 +171,7 @@ fn nested(random: &mut Random) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Returns a string, with or without the escapes that JSON requires.
+/// Returns a JSON string. Some of these strings lack the escapes that JSON requires.
 fn quoted(random: &mut Random) -> String {
     const RAW: [&str; 6] =
         [r#""\ud800""#, r#""\u202e\u0000""#, r#""\x""#, "\"\u{1}\n\"", r#""\"#, "\"\u{feff}\u{2028}\""];

@@ -1,4 +1,5 @@
-//! Mutations of individual bytes, and of the structure of each format, so that the damage gets past the first checks.
+//! Mutations of individual bytes, and of the structure of each format. Structural mutations produce damage that passes
+//! the first checks of a reader.
 
 mod archive;
 mod bytes;
@@ -9,13 +10,13 @@ mod words;
 use crate::corpus::{Sample, pack};
 use crate::{Format, Random};
 
-/// Markup that is written into names. No page and no Markdown may contain it unescaped.
+/// Markup that is written into names. No page or Markdown output may contain this markup unescaped.
 pub const MARKUP: &str = "<fuzz-tag onload=x>";
 
-/// Maximum size of an input. Larger inputs do not find more problems.
+/// Maximum size of an input. Larger inputs do not reveal more problems.
 const MOST_BYTES: usize = 2 << 20;
 
-/// Returns case `number` of a seed: a damaged sample. The sample does not depend on other cases.
+/// Returns case `number` of a seed, which is a damaged sample. The result does not depend on other cases.
 ///
 /// # Panics
 ///
@@ -85,7 +86,7 @@ fn hostile_text(random: &mut Random) -> String {
     }
 }
 
-/// Whole numbers at the limits of their types.
+/// Whole numbers at the limits of integer types.
 const NUMBERS: [u64; 14] = [
     0,
     1,
@@ -103,7 +104,7 @@ const NUMBERS: [u64; 14] = [
     u64::MAX,
 ];
 
-/// Unpacks compressed bytes, changes the content, and compresses it again.
+/// Unpacks compressed bytes, changes the content, and compresses the content again.
 fn repacked(bytes: &[u8], change: impl FnOnce(&[u8]) -> Vec<u8>) -> Option<Vec<u8>> {
     Some(pack::gzip(&change(&pack::gunzip(bytes)?)))
 }

@@ -1,10 +1,11 @@
-//! Mutations of one field of a message, at any depth. The lengths of the enclosing messages are corrected.
+//! Mutations of one field of a protobuf message, at any depth. The mutated message has correct lengths in all enclosing
+//! messages.
 
 use super::{NUMBERS, bytes, hostile_text};
 use crate::Random;
 use crate::wire::{self, Field, Value};
 
-/// Maximum depth of nested messages to descend into.
+/// Maximum depth of nested messages that a mutation can reach.
 const MOST_DEPTH: usize = 12;
 
 /// Mutates one field of the message. If the bytes are not a message, mutates single bytes.
@@ -31,7 +32,7 @@ fn in_message(message: &[u8], depth: usize, random: &mut Random) -> Option<Vec<u
     Some(wire::write(&fields))
 }
 
-/// Chooses a field. Each field number is equally likely, regardless of the number of fields that have it.
+/// Chooses a field. Each field number is equally likely, no matter how many fields have that number.
 fn chosen(fields: &[Field], random: &mut Random) -> usize {
     let mut numbers: Vec<u64> = fields.iter().map(|field| field.number).collect();
     numbers.sort_unstable();

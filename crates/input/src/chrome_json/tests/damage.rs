@@ -1,4 +1,4 @@
-//! Tests of odd and damaged files: the resulting events and warnings.
+//! Tests which events and warnings odd and damaged files give.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ const FUSION: (&str, i64, i64) = ("fusion.1", 1_500_000, 2_250_000);
 type Times = Vec<(String, i64, i64)>;
 type Counts = Vec<(String, Option<u64>)>;
 
-/// Decodes a valid event and one more event. Returns the events and warnings of the trace.
+/// Decodes a file with a valid event and `event`. Returns the events and warnings of the trace.
 fn beside(event: &str) -> (Times, Counts) {
     let trace = decode(format!("{HEAD}{event},{OP}]}}")).unwrap();
     let owned = events(&trace).into_iter().map(|(name, start, duration)| (name.to_owned(), start, duration)).collect();
@@ -272,7 +272,7 @@ fn nesting_and_length_are_unlimited() {
     assert_eq!(warnings(&decode_in(unclosed.as_bytes(), 4096).unwrap()), [("json_cut_off", None)]);
 }
 
-/// A trace with several shapes of events, for mutation.
+/// Returns a trace with several shapes of events, which the tests mutate.
 fn specimen() -> String {
     let mut text = String::from(HEAD);
     for step in 0..6 {

@@ -1,9 +1,9 @@
-//! Tests of writers other than JAX: categories, absolute times, pairs, and names that come late.
+//! Tests traces of writers other than JAX: categories, absolute times, pairs, and names that come late.
 
 use super::{decode, describe, events, values, warnings};
 use trace::{EventColumn, Framework, LineKind, PlaneKind, Platform, StatValue};
 
-/// A process without metadata gets its name from the work that ran on it.
+/// A process without metadata is named after the work that ran on it.
 #[test]
 fn a_nameless_process_with_kernels_is_a_gpu() {
     let trace = decode(

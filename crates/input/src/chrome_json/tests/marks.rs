@@ -1,5 +1,5 @@
-//! Tests of counters, instants, flows and the order of threads: kept, on the trace's clock, and without effect on the
-//! rest.
+//! Tests that counters, instants, flows and the order of threads are kept on the trace's clock, and that they affect
+//! nothing else.
 
 use super::decode;
 use base::Ps;

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use super::{decode, decode_in, events};
 use trace::{Args, EventColumn, EventId, Trace};
 
-/// Formats everything about the event at `id`, with texts instead of handles.
 fn said(trace: &Trace, id: EventId) -> String {
     let event = trace.events.get(id).unwrap();
     let args = trace.args_of(&event);
@@ -41,8 +40,8 @@ fn said(trace: &Trace, id: EventId) -> String {
     format!("{:?} {numbers:?} {ids:?} {:?} {:?}", texts.map(|text| trace.text(text)), event.start, event.duration)
 }
 
-/// Generates events from only a few names, threads and arguments, so that many events differ in only one place. Returns each
-/// event as profilers write it, and with its keys in another order.
+/// Generates an event from only a few names, threads and arguments, so that many generated events differ in only one
+/// place. Returns the event twice: as profilers write it, and with its keys in another order.
 fn event() -> impl Strategy<Value = [String; 2]> {
     let names = prop::sample::select(vec!["fusion.1", "fusion.2", r"a\\b", "ProfilerStep#3"]);
     let cats = prop::sample::select(vec!["", r#""cat":"kernel","#, r#""cat":"cpu_op","#]);

@@ -1,4 +1,5 @@
-//! Writes a synthetic JAX trace and sums its durations. The decoder must give the same totals to the picosecond.
+//! Tests the decoder with a synthetic JAX trace whose durations are known. The decoded durations must have the same
+//! totals to the picosecond.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,8 +21,8 @@ fn us(ps: i64) -> String {
     }
 }
 
-/// Writes `count` op events on a few lines, with all kinds of ids. Returns the text and the total of each op in
-/// picoseconds.
+/// Writes `count` op events on a few lines, with all kinds of ids. Returns the text, and the total duration of each op
+/// in picoseconds.
 fn synthetic(count: i64) -> (String, BTreeMap<String, i64>) {
     let mut text = String::from(r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":["#);
     let mut totals = BTreeMap::new();

@@ -1,12 +1,14 @@
-//! Finds the asynchronous work of a TPU that has no `Async XLA Ops` line in the trace (in JSON, or on all chips but
-//! one). The work lasts from the op that starts it to the end of the op that waits for it.
+//! Finds the asynchronous work of a TPU without an `Async XLA Ops` line in the trace. Chrome JSON never contains this
+//! line, and other traces contain it for only one chip. The work lasts from the op that starts it to the end of the op
+//! that waits for it.
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)
 //! in flight [---------------------------------------)
 //! ```
 //!
-//! The expression of the waiting op names the starting op. In a loop, the last op with this name is the starting op.
+//! The expression of the waiting op names the starting op. If that op runs repeatedly in a loop, its last run before
+//! the waiting op is used.
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +16,6 @@ use crate::device::devices::{Device, interval};
 use base::Ps;
 use trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 
-/// Role of an op in such a pair.
 #[derive(Clone, Copy)]
 enum Role<'a> {
     Starts(&'a str),
@@ -22,7 +23,7 @@ enum Role<'a> {
     Neither,
 }
 
-/// Name and arguments of an op of a pair.
+/// Name and arguments of an op that belongs to a pair.
 pub(crate) type PairOp = (StrId, ArgsId);
 
 /// Calls `found(starting op, waiting op, interval)` for every pair of `device`. Takes time linear in the number of ops,
@@ -56,8 +57,8 @@ pub enum PairRole {
     Waits,
 }
 
-/// Returns the role of an op in a pair. Reads it from the expression, or from the name (`copy-start.3`) if there is no
-/// expression.
+/// Returns the role of an op in a pair. Reads the role from the op's expression, or from its name (`copy-start.3`) if
+/// it has no expression.
 pub(crate) fn pair_role(trace: &Trace, name: StrId, args: ArgsId) -> Option<PairRole> {
     match role_of(trace, name, args) {
         Role::Starts(_) => Some(PairRole::Starts),
@@ -80,7 +81,7 @@ fn role_of(trace: &Trace, name: StrId, args: ArgsId) -> Role<'_> {
 }
 
 /// Reads the role from `%copy-start.3 = (...) copy-start(...)` and `%copy-done.3 = ... copy-done((...) %copy-start.3)`.
-/// The opcode decides, since an instruction can have any name.
+/// Uses the opcode and not the name, because an instruction can have any name.
 fn role(expression: &str) -> Role<'_> {
     let Some((name, shapes)) = expression.split_once(" = ") else { return Role::Neither };
     if let Some((_, operands)) = shapes.split_once("-done(") {

@@ -1,22 +1,20 @@
-//! Finds the memories between which an XLA copy moves data, from its expression.
+//! Reads the source memory and the target memory of an XLA copy from the copy's expression.
 //!
-//! A layout names its memory: `f32[8]{0:T(256)S(5)}` is in the host's memory (`S(5)`, pinned). Any other number, or no
-//! number, means device memory. Programs that offload activations or optimizer state copy between device memory and
-//! host memory.
+//! A layout names its memory: `f32[8]{0:T(256)S(5)}` is in the host's memory (`S(5)`, pinned). An array is in device
+//! memory if its layout has another number or no number. Programs that offload activations or optimizer state copy
+//! between device memory and host memory.
 
-/// Memory that contains an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// Memory of the chip: HBM, VMEM or another.
+    /// Memory of the chip: HBM, VMEM or another kind.
     Device,
     /// Memory of the host.
     Host,
 }
 
-/// Layout suffix of the host's memory in XLA.
 const HOST: &str = "S(5)";
 
-/// Returns `(source, target)` of the copy with this expression, or `None` if it is not a copy or is truncated.
+/// Returns `(source, target)` of the copy with this expression, or `None` if the expression is truncated or not a copy.
 ///
 /// ```text
 /// %copy-start = (target, source, context) copy-start(source %x)
@@ -35,7 +33,7 @@ pub(crate) fn spaces(expression: &str) -> Option<(Space, Space)> {
     Some((space(source.get(..element_end(source))?), space(target)))
 }
 
-/// Returns true if an op of this category copies between the memories of device and host, or waits for such a copy.
+/// Returns true if an op of this category copies between device memory and host memory, or waits for such a copy.
 pub(crate) fn crosses_host_link(category: &str, expression: &str) -> bool {
     match category {
         "memcpy h2d" | "memcpy d2h" => true,

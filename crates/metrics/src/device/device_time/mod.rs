@@ -19,8 +19,8 @@ use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 /// A device's time by activity.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTime {
-    /// Times of each part, in the order of [`StepPart::ALL`]. They do not overlap, and their union is the busy time. If
-    /// ops of two parts run at the same time, the time belongs to the earlier part.
+    /// Times of each part, in the order of [`StepPart::ALL`]. The parts do not overlap, and their union is the busy
+    /// time. If ops of two parts run at the same time, the time belongs to the part that comes first in this order.
     exposed: Vec<(StepPart, IntervalSet)>,
     /// Times when communication is in flight, exposed or overlapped.
     pub communication: IntervalSet,
@@ -28,7 +28,7 @@ pub struct DeviceTime {
     pub transfer: IntervalSet,
 }
 
-/// Intervals of one line by part, sorted.
+/// Sorted intervals of work on one line, for each part.
 type LineWork = [Vec<Interval>; StepPart::NUM_WORK];
 
 impl DeviceTime {
@@ -75,7 +75,8 @@ impl DeviceTime {
         DeviceTime { exposed: exposed(work), communication, transfer }
     }
 
-    /// Returns the times when the device does work of this part and of no earlier part. `None` for idle parts.
+    /// Returns the times when the device does work of this part and of no part before it in [`StepPart::ALL`]. `None`
+    /// for idle parts.
     pub fn exposed(&self, part: StepPart) -> Option<&IntervalSet> {
         self.exposed.iter().find(|(of, _)| *of == part).map(|(_, set)| set)
     }
@@ -91,7 +92,7 @@ impl DeviceTime {
     }
 }
 
-/// Removes from each set the times that the earlier sets cover.
+/// Removes from each set the times that the sets before it cover.
 fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSet)> {
     let mut exposed: Vec<(StepPart, IntervalSet)> = Vec::new();
     for (part, set) in StepPart::ALL.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
@@ -103,9 +104,9 @@ fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSe
     exposed
 }
 
-/// Returns the times when communication and transfers are in flight: the ops themselves, and on a TPU also the time
-/// from start to wait of asynchronous work. The time of asynchronous work comes from `Async XLA Ops` if the device has
-/// that line, or from pairs of ops if not.
+/// Returns the times when communication and transfers are in flight. On a TPU, these times include the time from the op
+/// that starts asynchronous work to the op that waits for it. The line `Async XLA Ops` contains this time. If the
+/// device lacks that line, the time comes from pairs of ops.
 ///
 /// ```text
 /// XLA Ops         [start)[fusion      )[done   )

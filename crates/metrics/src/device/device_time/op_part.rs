@@ -8,7 +8,7 @@ use crate::op::categories::{Categorizer, CategoryId, OpClass};
 use crate::step::step_part::StepPart;
 use trace::{ArgsId, StrId, Trace};
 
-/// Finds the parts of many ops. Each category and each distinct copy of a TPU is examined once.
+/// Finds the parts of a step to which many ops belong. Each category and each distinct copy of a TPU is examined once.
 pub(crate) struct OpParts<'a> {
     trace: &'a Trace,
     categories: Categorizer<'a>,
@@ -16,21 +16,19 @@ pub(crate) struct OpParts<'a> {
     copies: FxHashMap<(StrId, ArgsId), StepPart>,
 }
 
-/// Part of the ops of a category.
+/// Part of a step to which the ops of a category belong.
 #[derive(Clone, Copy)]
 enum OfCategory {
     Is(StepPart),
-    /// A copy that XLA generated. Its expression names the memories.
+    /// A copy that XLA generated. The part depends on the memories that its expression names.
     Copy,
 }
 
 impl<'a> OpParts<'a> {
-    /// Creates a finder for the ops of `devices`.
     pub(crate) fn of_devices(trace: &'a Trace, devices: &Devices) -> OpParts<'a> {
         OpParts::new(trace, Categorizer::new(trace, &devices.recognised))
     }
 
-    /// Creates a finder for ops whose categories are already known.
     pub(crate) fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }
@@ -47,7 +45,7 @@ impl<'a> OpParts<'a> {
         }
     }
 
-    /// Returns true if one of the examined ops waits for the work of another op.
+    /// Returns true if any op that was passed to [`OpParts::of`] waits for the work of another op.
     pub(crate) fn has_waits(&self) -> bool {
         self.categories.names().any(|name| name.ends_with("-done"))
     }

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! If a program skips the work of empty ticks, each stage begins and ends one tick after the previous one, and the
-//! bubbles are waits in permutes. If the program computes in all ticks, the times do not show the bubbles. In this
-//! case, the evidence is an open chain of devices with more ticks than stages. Other loops (halo exchange, ring
-//! attention) send in both directions, in rings, or once per device.
+//! bubbles are waits in permutes. If the program computes in all ticks, the times do not show the bubbles, and the
+//! evidence is an open chain of devices with more ticks than stages. Other loops (halo exchange, ring attention) send
+//! in both directions, in rings, or once per device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,19 +23,17 @@ use base::{Ps, format};
 use report::Confidence;
 use trace::{Interval, Trace};
 
-/// Minimum number of stages of a pipeline.
 const FEWEST_STAGES: usize = 2;
 
-/// Returns the pipeline with the most time.
+/// Returns the pipeline that takes the most time.
 pub(super) fn find(trace: &Trace, devices: &Devices, times: &[DeviceTime], collectives: &Collectives) -> Option<Found> {
     let mut permutes = (0u32..).zip(&collectives.ops).filter(|(_, op)| op.kind == "collective-permute");
     permutes.find_map(|(index, op)| of_permute(trace, devices, times, collectives, index, op))
 }
 
-/// One run of the loop on one device. Times are by the device's clock.
+/// One run of the loop on one device. All times are on the device's clock.
 struct LoopRun {
     span: Interval,
-    /// Ends of the permutes.
     ends: Vec<Ps>,
     /// Time that the device works in each tick, before the permute.
     work: Vec<Ps>,
@@ -70,7 +68,8 @@ fn of_permute(
     let is_named = op.framework_op.split('/').any(|part| part.to_ascii_lowercase().contains("pipeline"));
     let microbatches = (ticks + 1).checked_sub(length)?;
     let (confidence, evidence, discarded) = if staggered.len() == chains.len() {
-        let evidence = "The stages of the loop begin and end to compute one tick after each other.".to_owned();
+        let evidence =
+            "Each stage of the loop begins and ends its computation one tick after the previous stage.".to_owned();
         (Confidence::High, evidence, 0.0)
     } else {
         let confidence = match (is_ring, is_named) {
@@ -79,7 +78,7 @@ fn of_permute(
             (true, false) => return None,
         };
         let evidence = format!(
-            "A loop passes data along {} for {}. It computes in every tick, so the results of its bubbles are discarded.",
+            "A loop passes data along {} for {}. It computes in every tick and discards the results of bubbles.",
             format::counted(length as u64, "device"),
             format::counted(ticks as u64, "tick"),
         );
@@ -125,8 +124,8 @@ fn of_permute(
     })
 }
 
-/// Returns the chains of devices that the permute passes data along, and true for rings. Returns `None` if a device
-/// sends to several devices, receives from several devices, or is not in the capture.
+/// Returns the chains of devices along which the permute passes data, each with true if the chain is a ring. Returns
+/// `None` if a device sends to several devices, receives from several devices, or is not in the capture.
 fn chains(collectives: &Collectives, op: &CollectiveOp, devices: usize) -> Option<Vec<(Vec<u32>, bool)>> {
     let members = collectives.members_of(op)?;
     let mut next: BTreeMap<u32, u32> = BTreeMap::new();
@@ -162,8 +161,8 @@ fn chains(collectives: &Collectives, op: &CollectiveOp, devices: usize) -> Optio
     (!chains.is_empty()).then_some(chains)
 }
 
-/// Splits the permutes of a device by the runs of the loop that contains them. If no op marks the loop, splits them by the runs
-/// of the program.
+/// Splits the permutes of a device by the runs of the loop that contains the permutes. If no op marks the loop, splits
+/// the permutes by the runs of the program.
 fn loop_runs(
     trace: &Trace,
     devices: &Devices,
@@ -217,8 +216,8 @@ fn loop_runs(
     around.iter().filter(|span| is_innermost(span)).map(of_loop).collect()
 }
 
-/// Returns the devices of a chain in the order in which they begin to compute, if each begins and ends one tick after
-/// the previous one. Compares the median work of each tick over the runs of the loop.
+/// Returns the devices of a chain in the order in which they begin to compute, if each device begins and ends one tick
+/// after the previous device. Compares the median work of each tick over the runs of the loop.
 fn staggered(chain: &[u32], runs: &BTreeMap<u32, Vec<LoopRun>>, num_steps: usize) -> Option<Vec<u32>> {
     let mut active: Vec<(usize, usize, u32)> = Vec::new();
     for &device in chain {

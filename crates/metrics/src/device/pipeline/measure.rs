@@ -10,7 +10,7 @@ use base::Ps;
 use report::{Pipeline, PipelineStage};
 use trace::{Interval, IntervalSet};
 
-/// Measures the stages. Returns `None` if the steps have no length.
+/// Measures the stages of a pipeline. Returns `None` if the pipeline's steps have no length.
 pub(super) fn measure(
     devices: &Devices,
     times: &[DeviceTime],
@@ -72,7 +72,7 @@ pub(super) fn measure(
     })
 }
 
-/// Times of one device over all steps.
+/// Times of one device, summed over all steps.
 #[derive(Default)]
 struct Times {
     work: Ps,

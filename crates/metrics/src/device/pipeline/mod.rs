@@ -7,10 +7,10 @@
 //!           '----------- one step -----------'
 //! ```
 //!
-//! There are two forms. In MPMD, each stage runs its own programs (`programs`). In SPMD, all devices run one loop
-//! that passes microbatches on with collective-permutes (`loops`). Neither needs step markers: the order of programs
-//! on the first stage, and the runs of the loop, separate the steps. All times are the host's, because a step covers
-//! several devices.
+//! There are two forms. In MPMD, each stage runs its own programs (`programs`). In SPMD, all devices run one loop that
+//! passes microbatches on with collective-permutes (`loops`). Neither form needs step markers. In MPMD, the order of
+//! programs on the first stage separates the steps. In SPMD, the runs of the loop separate the steps. All times are on
+//! the host's clock, because a step covers several devices.
 
 mod loops;
 mod measure;
@@ -40,7 +40,7 @@ struct Found {
     confidence: Confidence,
     evidence: String,
     stages: Vec<FoundStage>,
-    /// Disjoint times that the bubbles are measured in, by the host's clock.
+    /// Disjoint intervals during which the bubbles are measured, on the host's clock.
     spans: Vec<Interval>,
     num_steps: usize,
     step_source: &'static str,
@@ -50,7 +50,6 @@ struct Found {
     discarded: f64,
 }
 
-/// A stage of a pipeline.
 struct FoundStage {
     /// Indices into [`Devices::used`].
     devices: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Finds a pipeline whose stages run programs of their own (MPMD), and the steps of its programs.
+//! Finds a pipeline whose stages run programs of their own (MPMD), and the pipeline's steps.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use base::sort;
 use report::Confidence;
 use trace::{Interval, Trace};
 
-/// Returns the pipeline. `steps` separates the runs by step if the order of programs does not.
+/// Returns the pipeline. If the order of programs does not show the steps, `steps` assigns the runs to steps.
 pub(super) fn find(trace: &Trace, devices: &Devices, steps: &Steps) -> Option<Found> {
     let found = Stages::find(trace, devices)?;
     let first = found.stages.first()?;
@@ -48,7 +48,8 @@ pub(super) fn find(trace: &Trace, devices: &Devices, steps: &Steps) -> Option<Fo
         kind: "programs",
         confidence: if found.share >= 0.99 { Confidence::High } else { Confidence::Medium },
         evidence: format!(
-            "The devices run different programs, and {} of the runs of {} start after the same run on the previous stage has ended.",
+            "The devices run different programs, and {} of the runs of {} start after the matching run on the previous \
+             stage has ended.",
             base::format::percent(100.0 * found.share),
             base::format::shorten(trace.text(found.chain.last()?.0), 60),
         ),
@@ -79,8 +80,8 @@ fn hull(a: Interval, b: Interval) -> Interval {
     Interval::new(a.start.min(b.start), a.end.max(b.end))
 }
 
-/// Returns the index of the first run of each step of the capture on the first stage, and the number of all runs.
-/// Returns `None` if the steps do not come from annotations.
+/// Returns the index of each step's first run on the first stage, followed by the number of all runs. Returns `None` if
+/// the steps do not come from annotations.
 fn known_steps(first: &Stage, steps: &Steps) -> Option<Vec<usize>> {
     if !matches!(steps.source, StepSource::StepNum | StepSource::StepsLine | StepSource::ForwardPasses) {
         return None;
@@ -99,7 +100,7 @@ fn known_steps(first: &Stage, steps: &Steps) -> Option<Vec<usize>> {
     (bounds.len() > 2).then_some(bounds)
 }
 
-/// Returns the name of the schedule: the order of a step's programs on the first stage.
+/// Returns the name of the schedule, which follows from the order of a step's programs on the first stage.
 fn schedule(order: &[Program], forward: Program) -> &'static str {
     let all: BTreeSet<Program> = order.iter().copied().collect();
     let microbatches = order.iter().filter(|program| **program == forward).count();

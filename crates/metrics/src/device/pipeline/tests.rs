@@ -1,4 +1,5 @@
-//! Tests schedules whose stages take equally long. The share of bubbles in such schedules is (p - 1) / (m + p - 1).
+//! Tests schedules whose stages take equally long. With p stages and m microbatches, the share of bubbles is (p - 1) /
+//! (m + p - 1).
 
 use super::*;
 use base::Ps;
@@ -13,7 +14,7 @@ fn measured(trace: &Trace) -> Option<Pipeline> {
     pipeline(trace, &devices, &times, &collectives, &Steps::find(trace, &devices))
 }
 
-/// Passes of a stage in a step: true for a forward pass.
+/// Returns the passes that a stage runs in a step, in order: true for a forward pass, false for a backward pass.
 fn order(stage: i64, stages: i64, microbatches: i64, schedule: &str) -> Vec<bool> {
     let ahead = match schedule {
         "1f1b" => (stages - stage).min(microbatches),
@@ -25,7 +26,7 @@ fn order(stage: i64, stages: i64, microbatches: i64, schedule: &str) -> Vec<bool
     passes
 }
 
-/// Runs a schedule: each pass takes 100 us, and starts when its device is free and its input is there.
+/// Runs a schedule: each pass takes 100 us, and starts when its device is free and its input is available.
 fn schedule(stages: i64, microbatches: i64, steps: i64, schedule: &str) -> Trace {
     let mut b = TraceBuilder::new();
     let mut begin = 0;

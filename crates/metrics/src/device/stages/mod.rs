@@ -1,11 +1,11 @@
 //! Finds the stages of a pipeline in which each stage runs its own programs (MPMD).
 //!
-//! Devices that run the same programs are one stage. The stages form a pipeline under two conditions. Each has a
-//! program with the same number of runs, and the n-th run on a stage starts after the n-th run on the previous stage
-//! has ended.
+//! Devices that run the same programs are one stage. The stages form a pipeline under two conditions. Each stage has a
+//! program, and all these programs have the same number of runs. The n-th run on a stage starts after the n-th run on
+//! the previous stage has ended.
 //!
-//! The order of programs on the first stage shows the steps. The runs of the other stages are divided evenly, or by
-//! their time:
+//! The order of programs on the first stage shows the steps. The runs of the other stages are divided among the steps
+//! evenly, or by their time:
 //!
 //! ```text
 //! stage 0   F F F     B B B   F F F     B B B      the order repeats after F F F B B B
@@ -26,13 +26,14 @@ use crate::device::devices::Devices;
 use base::{Ps, sort};
 use trace::{Interval, Trace};
 
-/// Smallest share of a device's time that a program of a stage takes. We chose this limit because helper programs take
-/// less.
+/// A program belongs to a stage only if it takes at least this share of a device's time. We chose this limit because
+/// helper programs take less.
 const LEAST_SHARE: f64 = 0.02;
-/// Smallest share of microbatches that follow the previous stage. We chose this limit to allow for clock errors.
+/// Smallest share of microbatches that a stage starts after the previous stage has finished them. We chose this limit
+/// to allow for clock errors.
 const LEAST_FOLLOWING: f64 = 0.9;
-/// Part of a run by which the next stage may start before the run ends. We chose this limit because the clocks of
-/// devices differ by less.
+/// A run on the next stage may start before the run on the previous stage ends, but at most by this share of that run's
+/// length. We chose this limit because the clocks of devices differ by less.
 const TOLERANCE: f64 = 0.05;
 
 /// A stage with the runs of its first device.
@@ -52,11 +53,11 @@ impl Stage {
 /// The stages of a pipeline, in the order in which they process a microbatch.
 pub(crate) struct Stages {
     pub stages: Vec<Stage>,
-    /// Program of each stage that processes the microbatches first.
+    /// For each stage, the program that processes the microbatches first.
     pub chain: Vec<Program>,
     /// Smallest share of microbatches that arrive in order, from 0 to 1.
     pub share: f64,
-    /// Runs on each of [`Devices::used`], without programs that take little time.
+    /// Runs of programs on each of [`Devices::used`]. Programs that take little time are excluded.
     all: Vec<Vec<ProgramRun>>,
 }
 
@@ -73,7 +74,7 @@ impl Stages {
         Some(Stages { stages, chain, share, all })
     }
 
-    /// Returns the programs that the first stage runs, in order.
+    /// Returns the programs that the first stage runs, in the order of its runs.
     pub(crate) fn sequence(&self) -> Vec<Program> {
         self.stages.first().into_iter().flat_map(|stage| &stage.runs).map(|run| run.program).collect()
     }
@@ -86,9 +87,9 @@ impl Stages {
         (period > 1).then(|| (0..=sequence.len() / period).map(|step| step * period).collect())
     }
 
-    /// Returns the step of each run of a device. `bounds` is the result of [`Stages::bounds`]. If `is_even`, a device
-    /// with a multiple of the number of steps has the same number of runs in each step. The step of a run after the
-    /// last step is the number of steps.
+    /// Returns the step of each run of a device. `bounds` is the result of [`Stages::bounds`]. If `is_even` and the
+    /// number of runs is a multiple of the number of steps, all steps have the same number of runs. The step of a run
+    /// after the last step is the number of steps.
     pub(crate) fn steps_of_runs(&self, device: u32, bounds: &[usize], is_even: bool) -> Vec<(usize, ProgramRun)> {
         let runs = self.all.get(device as usize).map(Vec::as_slice).unwrap_or_default();
         let first = self.stages.first().map(|stage| stage.runs.as_slice()).unwrap_or_default();
@@ -116,8 +117,8 @@ fn kept(mut runs: Vec<ProgramRun>) -> Vec<ProgramRun> {
     runs
 }
 
-/// Groups devices by their programs, ordered by first run. Returns `None` unless there are several groups without a
-/// common program.
+/// Groups devices by their programs. The groups are sorted by the start of their first run. Returns `None` unless there
+/// are several groups without a common program.
 fn stages(all: &[Vec<ProgramRun>]) -> Option<Vec<Stage>> {
     let mut groups: BTreeMap<BTreeSet<Program>, Vec<u32>> = BTreeMap::new();
     for (device, runs) in (0u32..).zip(all).filter(|(_, runs)| !runs.is_empty()) {
@@ -138,8 +139,8 @@ fn stages(all: &[Vec<ProgramRun>]) -> Option<Vec<Stage>> {
     Some(stages)
 }
 
-/// Returns the program of each stage that processes the microbatches first, and the smallest share of microbatches
-/// that arrive in order.
+/// Returns, for each stage, the program that processes the microbatches first. Also returns the smallest share of
+/// microbatches that arrive in order.
 fn chain(stages: &[Stage]) -> Option<(Vec<Program>, f64)> {
     let (first, rest) = stages.split_first()?;
     let mut tried = BTreeSet::new();
@@ -165,9 +166,9 @@ fn chain(stages: &[Stage]) -> Option<(Vec<Program>, f64)> {
     })
 }
 
-/// Compares the n-th runs of two stages. Returns the share that starts after the previous stage's run, and the median
-/// lag in microseconds. Returns `None` if the numbers of runs differ, or if all runs of one stage come before those of
-/// the next, because the devices then work one after another.
+/// Compares the n-th runs of two stages. Returns the share of runs that start after the matching run of the previous
+/// stage, and the median lag in microseconds. Returns `None` if the numbers of runs differ. Also returns `None` if one
+/// stage ends all its runs before the next stage starts, because the devices then work one after another.
 fn following(previous: &[Interval], next: &[Interval]) -> Option<(f64, f64)> {
     let overlap = previous.last().zip(next.first()).is_some_and(|(last, first)| first.start < last.end);
     if previous.len() != next.len() || !overlap {
@@ -180,8 +181,8 @@ fn following(previous: &[Interval], next: &[Interval]) -> Option<(f64, f64)> {
     Some((follow as f64 / next.len() as f64, lag))
 }
 
-/// Returns the length of the shortest part that the sequence repeats at least twice, or the length of the sequence. The
-/// last repetition may be incomplete.
+/// Returns the length of the shortest part that the sequence repeats at least twice, or the length of the sequence if
+/// no part repeats. The last repetition may be incomplete.
 fn period(sequence: &[Program]) -> usize {
     let repeats = |length: &usize| sequence.iter().zip(sequence.iter().skip(*length)).all(|(a, b)| a == b);
     (1..=sequence.len() / 2).find(repeats).unwrap_or(sequence.len()).max(1)

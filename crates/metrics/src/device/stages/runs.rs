@@ -9,17 +9,17 @@ use crate::device::devices::{Device, Devices, interval};
 use base::sort;
 use trace::{EventColumn, Interval, LineKind, StrId, Trace};
 
-/// A compiled program: its name (with the fingerprint, on a TPU) and its number.
+/// A compiled program: its name (with the fingerprint, on a TPU) and its id.
 pub(crate) type Program = (StrId, Option<i64>);
 
-/// A run of a program, by the host's clock.
+/// A run of a program, on the host's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramRun {
     pub program: Program,
     pub interval: Interval,
 }
 
-/// Returns the runs of programs on a device, by start.
+/// Returns the runs of programs on a device, sorted by start.
 pub(crate) fn of_device(trace: &Trace, devices: &Devices, device: &Device) -> Vec<ProgramRun> {
     let lines = devices.by_line.events_of(trace, device.plane, LineKind::Modules);
     let mut runs: Vec<ProgramRun> = lines

@@ -1,5 +1,5 @@
-//! Finds the activity of host threads while devices are idle and no working user range explains the idle time. Uses the
-//! innermost spans and frames of any kind.
+//! Finds the activity of host threads while devices are idle and no user range in which a thread works explains the
+//! idle time. Uses the innermost spans and frames of any kind.
 //!
 //! ```text
 //! device    [op )                                    [op )
@@ -10,9 +10,9 @@
 //! python        [$core.py:9 bind    )[cudaMalloc   )            no user range: library frames, runtime calls
 //! ```
 //!
-//! While the threads that feed devices are in no range, all their spans are included. While they are in a range that waits,
-//! only their spans inside it are included, except spans that wait. In both cases, spans of other threads are included unless
-//! they wait.
+//! While the threads that feed devices are in no range, all their spans are included. While these threads are in a
+//! range that waits, only their spans inside this range are included, and only spans that do not wait. Spans of other
+//! threads are always included, unless these spans wait.
 
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ const MOST_NAMES: usize = 20;
 #[derive(Default)]
 pub(super) struct Behind {
     spans: Vec<Span>,
-    /// Time during which any thread has an event.
+    /// Times during which at least one thread has an event.
     any: IntervalSet,
 }
 
@@ -50,9 +50,9 @@ struct Span {
 type Key = (StrId, bool);
 
 impl Behind {
-    /// Finds the spans of a host. The threads `feeding` feed devices. `working` is the time when they work in user
-    /// ranges. Takes time linear in the events of the threads: the first pass finds the names with the most time, and
-    /// the second pass finds the times of these names.
+    /// Finds the spans of a host. `feeding` contains the threads that feed devices. `working` contains the times when
+    /// these threads work in user ranges. Takes time linear in the events of the threads: the first pass finds the
+    /// names with the most time, and the second pass finds the times of these names.
     pub(super) fn new(trace: &Trace, devices: &Devices, host: u16, feeding: &[usize], working: &IntervalSet) -> Behind {
         let mut idle = IntervalSet::default();
         for device in devices.used.iter().filter(|device| device.host == host) {
@@ -128,8 +128,8 @@ fn users_names(trace: &Trace, feeding: &[usize]) -> Vec<bool> {
     users.into_iter().map(|users| users == Some(true)).collect()
 }
 
-/// Calls `visit` for every interval of self time on a thread of the host. Passes the key of the span, its line and true
-/// if the thread waits. Passes `None` if the span adds nothing to the user ranges.
+/// Calls `visit` for every interval of self time on a thread of the host. The first argument is the key of the span,
+/// its line and true if the thread waits, or `None` if the span explains no more than the user ranges do.
 fn for_each_span(
     trace: &Trace,
     devices: &Devices,

@@ -25,7 +25,7 @@ const MOST_RANGES: usize = 3;
 pub struct RangeCall {
     /// Name of the function.
     pub name: String,
-    /// File and line of the function: `train.py:12`. `None` if it is not written in Python.
+    /// File and line of the function: `train.py:12`. `None` if the function is not written in Python.
     pub place: Option<String>,
     /// Share of the range's time.
     pub percent: f64,
@@ -43,8 +43,8 @@ pub(crate) struct OtherThread {
 }
 
 impl HostRanges {
-    /// Describes the first ranges, which have the most time. Adds the calls inside these ranges while the devices are
-    /// idle in `windows`.
+    /// Describes the ranges with the most time, which come first. Adds the calls inside these ranges while the devices
+    /// are idle in `windows`.
     pub(crate) fn add_calls(&self, trace: &Trace, devices: &Devices, windows: &[IntervalSet], ranges: &mut [WaitedIn]) {
         let idle: Vec<IntervalSet> = self.hosts.iter().map(|host| idle_of(host, devices, windows)).collect();
         for range in ranges.iter_mut().take(MOST_RANGES) {
@@ -62,7 +62,7 @@ impl HostRanges {
     }
 }
 
-/// Returns the time during which any device of a host is idle, in the time of the host.
+/// Returns the times during which at least one device of a host is idle, on the host's clock.
 fn idle_of(host: &HostSets, devices: &Devices, windows: &[IntervalSet]) -> IntervalSet {
     let used = devices.used.iter().zip(windows).filter(|(device, _)| device.host == host.host);
     used.fold(IntervalSet::default(), |all, (device, window)| {
@@ -84,8 +84,7 @@ fn describe(trace: &Trace, devices: &Devices, host: u16, set: &RangeSet, within:
     }
 }
 
-/// Compares the threads that run user functions, and returns the calls of the thread that spends the most time inside `within`
-/// in such functions.
+/// Returns the calls of the thread that spends the most time inside `within` in user functions.
 fn other_thread(
     trace: &Trace,
     devices: &Devices,
@@ -116,8 +115,9 @@ fn other_thread(
     most.map(|(_, thread)| thread)
 }
 
-/// Returns the user functions that compiled programs call back inside `within` (times of the hosts), from the outermost. Empty
-/// unless the Python tracer recorded such functions for at least half of that time.
+/// Returns the user functions that compiled programs call back inside `within` (on the hosts' clock), from the
+/// outermost. The result is empty unless the Python tracer recorded such functions for at least half of the time in
+/// `within`.
 pub fn called_back(trace: &Trace, devices: &Devices, within: &IntervalSet) -> Vec<RangeCall> {
     let calls_back = lines_with(trace, |name| host_callbacks::is(trace.text(name)));
     let lines = trace.lines.iter().zip(&devices.by_line.events).zip(calls_back);
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use trace::{Interval, TraceBuilder};
 
-    /// The threads of the picture above, and a thread that sleeps meanwhile in a library function.
+    /// The threads in the module's documentation, and a thread that sleeps meanwhile in a library function.
     #[test]
     fn a_range_names_its_calls_and_the_thread_that_may_hold_the_lock() {
         let mut b = TraceBuilder::new();

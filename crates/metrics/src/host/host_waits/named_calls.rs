@@ -18,12 +18,12 @@ use crate::host::host_work::for_each_named_on;
 use base::Ps;
 use trace::{Interval, IntervalSet, LineId, Trace};
 
-/// Calls of some functions in the measured windows.
+/// Calls of the wanted functions in the measured windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedCalls {
     /// Number of calls, over all hosts. Excludes calls inside other calls.
     pub calls: u64,
-    /// Number of hosts with such calls.
+    /// Number of hosts on which the wanted functions are called.
     pub hosts: u64,
     /// Idle time of the devices in these calls, summed over the devices.
     pub idle: Ps,
@@ -31,8 +31,8 @@ pub struct NamedCalls {
     pub window: Ps,
     /// Innermost function of the user that makes these calls for most of the idle time.
     pub caller: Option<RangeCall>,
-    /// The wanted function with most of the idle time, and the calls inside it that take at least half of that time, from the
-    /// outermost.
+    /// The wanted function with the most idle time, and the calls inside it that take at least half of that time, from
+    /// the outermost.
     pub inside: Vec<RangeCall>,
 }
 
@@ -48,8 +48,8 @@ impl NamedCalls {
     }
 }
 
-/// Measures the calls of the functions whose event name is wanted, on threads that launch device work. If no thread launches
-/// device work, includes all threads.
+/// Measures the calls of the functions whose event name is wanted, on threads that launch device work. If no thread
+/// launches device work, includes the calls on all threads.
 pub fn named_calls(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool) -> NamedCalls {
     let launches = launching(trace);
     let any_launches = launches.iter().any(|&launches| launches);
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use trace::TraceBuilder;
 
-    /// Two steps of 100 us as in the picture, and a call on a thread that launches nothing.
+    /// Two steps of 100 us as in the module's documentation, and a call on a thread that launches nothing.
     #[test]
     fn calls_have_a_caller_and_the_calls_inside_them() {
         let mut b = TraceBuilder::new();

@@ -23,12 +23,13 @@ pub struct PythonThreads {
     /// Number of threads.
     pub threads: u64,
     /// Innermost user function of the thread that spends the most time in one function, with that function's share of
-    /// the idle time. If the thread has no user function, the outermost function.
+    /// the idle time. If the thread runs no user function, its outermost function.
     pub function: RangeCall,
 }
 
-/// Compares the hosts by how long such threads run while the host's devices are idle. Returns the threads of the host with the
-/// most time. Returns `None` if there are no such threads, or if the trace does not show which threads feed the devices.
+/// Finds the host on which threads that feed no device run Python for the longest time while the host's devices are
+/// idle. Returns these threads. Returns `None` if every thread that runs Python feeds devices, or if the trace does not
+/// show which threads feed devices.
 pub fn busy_python_threads(trace: &Trace, devices: &Devices) -> Option<PythonThreads> {
     let is_frame = |name: StrId| host_spans::is_frame(trace.text(name));
     let (runs_python, launches) = (lines_with(trace, is_frame), launching(trace));
@@ -95,7 +96,7 @@ mod tests {
         Some((threads.threads, threads.function.name, threads.function.percent))
     }
 
-    /// Devices are idle from 10 to 90 us.
+    /// The devices in this test are idle from 10 to 90 us.
     #[test]
     fn threads_that_run_python_are_found_and_threads_that_wait_are_not() {
         assert_eq!(found("$data.py:20 <genexpr>", true), Some((2, "parse".to_owned(), 87.5)));

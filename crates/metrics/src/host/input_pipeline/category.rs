@@ -8,7 +8,7 @@ use report::InputOpTime;
 pub enum InputCategory {
     /// Sends data to the devices.
     Enqueue,
-    /// Reads when the next op asks for data.
+    /// Reads a file when the next op requests data.
     DemandedFileRead,
     /// Reads ahead.
     AdvancedFileRead,

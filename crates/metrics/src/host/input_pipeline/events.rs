@@ -1,4 +1,4 @@
-//! Reads the events of input pipelines: the ops, and the times when threads are in them.
+//! Reads the events of input pipelines: the ops, and the times when threads work in these ops.
 
 use rustc_hash::FxHashMap;
 
@@ -12,9 +12,8 @@ use facts::host_spans::{self, HostWork, is_frame};
 use facts::input_stages::{self, InputStage, StageOfName};
 use trace::{Args, EventColumn, EventKind, Interval, LineEvents, LineKind, StrId, Trace};
 
-/// Prefix of the names of tf.data's function calls.
 const CALL: &str = "InstantiatedCapturedFunction::";
-/// Name of the events in which TensorFlow's executor works for a function.
+/// Name of the events that TensorFlow's executor records while it runs a function.
 const EXECUTED: &str = "ExecutorState::Process";
 
 /// A part of an op's self time on one thread.
@@ -32,22 +31,22 @@ pub(super) struct Segment {
     pub is_function: bool,
 }
 
-/// Meaning of the events of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Meaning {
-    /// The events are part of no pipeline.
+    /// The events do not belong to any pipeline.
     #[default]
     None,
     /// An op of a pipeline.
     Op(StageOfName),
-    /// An event of tf.data's own thread (`PrefetchProduce`) for the op with this name. Nested iterators name the op.
+    /// An event (`PrefetchProduce`) on a thread of tf.data that works for the op with this name. The name comes from
+    /// the iterators inside the event.
     Produce(StrId),
-    /// A range or function of the user, which is an op if it is inside a pipeline. Its name determines the stage. If `alone`,
-    /// it is an op even outside of pipelines.
+    /// A range or function of the user, which is an op if it is inside a pipeline. `stage` follows from the name of the
+    /// range. If `alone` is true, the range is an op even outside of pipelines.
     Range { stage: Option<InputStage>, alone: bool },
 }
 
-/// Ops of all hosts, and the times when threads are in them, by host.
+/// Ops of all hosts, and the times when the threads of each host work in these ops.
 pub(super) struct Events {
     pub ops: Vec<InputOp>,
     pub segments: Vec<Segment>,
@@ -55,20 +54,19 @@ pub(super) struct Events {
 
 type Key = (StrId, StrId, InputStage);
 
-/// Reader of the events.
 struct Reader<'a> {
     trace: &'a Trace,
     ops: Vec<InputOp>,
     index: FxHashMap<Key, usize>,
     segments: Vec<Segment>,
-    /// Op of each run of a TensorFlow function, by host and number.
+    /// Op of each run of a TensorFlow function. The key is the host and the number of the run.
     functions: FxHashMap<(u16, i64), usize>,
     /// Outermost ops on threads that feed no device.
     fed: Vec<usize>,
 }
 
 impl Events {
-    /// Reads the pipelines of all hosts. Returns `None` if there are none.
+    /// Reads the pipelines of all hosts. Returns `None` if there are no pipelines.
     pub(super) fn new(trace: &Trace, devices: &Devices, window: &impl Fn(u16) -> Interval) -> Option<Events> {
         let feeding = feeding(trace, devices);
         let meanings = meanings(trace, &feeding)?;
@@ -162,7 +160,7 @@ fn meaning(trace: &Trace, name: &str, args: &Args, is_python: &dyn Fn() -> bool,
     }
 }
 
-/// Returns the name of the iterator that contains a tf.data iterator.
+/// Returns the name of the iterator around a tf.data iterator.
 fn parent_path(name: &str) -> Option<&str> {
     input_stages::iterator(name)?;
     name.rsplit_once("::").map(|(parent, _)| parent).filter(|parent| parent.contains("::"))
@@ -188,7 +186,7 @@ fn cut_circles(parents: &mut [Option<usize>]) {
 }
 
 impl Reader<'_> {
-    /// Returns the index of an op.
+    /// Returns the index of an op, and adds the op if it is new.
     fn op(&mut self, name: StrId, detail: StrId, stage: StageOfName) -> usize {
         let next = self.ops.len();
         *self.index.entry((name, detail, stage.stage)).or_insert_with(|| {
@@ -209,7 +207,6 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the events of a thread.
     fn read(
         &mut self,
         events: &LineEvents,
@@ -258,7 +255,7 @@ impl Reader<'_> {
         self.segments.extend(parts.into_iter().map(segment));
     }
 
-    /// Returns the op of an event inside `outer`.
+    /// Returns the op that an event belongs to. `outer` is the op around the event.
     fn op_of(&mut self, kind: &EventKind, meaning: Meaning, outer: Option<usize>, time: Interval) -> Option<usize> {
         let args = self.trace.args.get(kind.args);
         let detail = if args.input_dataset.is_empty() { args.input_stage } else { args.input_dataset };
@@ -282,7 +279,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the functions of the ops that run on other threads.
+    /// Adds the work of ops whose functions run on other threads.
     fn add_functions(&mut self) {
         if self.functions.is_empty() {
             return;
@@ -313,8 +310,8 @@ impl Reader<'_> {
         self.segments.extend(found);
     }
 
-    /// Sets the parents of ops that feed an op on another thread. tf.data and Grain name the op that is fed. Ops without such a
-    /// name feed the op that waits.
+    /// Sets the parents of ops that feed an op on another thread. tf.data and Grain record the name of the op that is
+    /// fed. If no name is recorded, the op feeds the op that waits.
     fn relate(&mut self) {
         let mut is_fed = vec![false; self.ops.len()];
         for &op in &self.fed {

@@ -1,7 +1,7 @@
 //! Measures the stages of the input pipeline, and finds the stage that limits the pipeline.
 //!
-//! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed), ranges of the user around and inside
-//! them, and copies to devices. `facts/input_stages.csv` lists the stage for each name.
+//! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed), user ranges around and
+//! inside these spans, and copies to devices. `facts/input_stages.csv` lists the stage for each name.
 //!
 //! ```text
 //! python    [next_batch           )[train     )[next_batch           )      feeds the devices
@@ -10,10 +10,11 @@
 //! read      RRRRRRRRRRRRRRRRRRR     RRR         RRRRR      RRRRRRRRRRRR     busy for most of the held time
 //! ```
 //!
-//! An op that only passes on the results of other threads (`next_batch`, `Iterator::Prefetch`) works only while none of
-//! those threads works. The op that is busy for the largest part of the held time limits the pipeline: other ops wait
-//! for it, or run ahead of it. If several threads work in an op, their time is divided by the largest number of them
-//! that work at once. So one busy reader is a tighter limit than four mapping threads that are half idle.
+//! An op that only passes on the results of other threads (`next_batch`, `Iterator::Prefetch`) works only while no
+//! other thread works for it. The op that is busy for the largest part of the held time limits the pipeline: other ops
+//! wait for it, or run ahead of it. If several threads work in an op, their time is divided by the largest number of
+//! threads that work at once. One busy reader is therefore a tighter limit than four mapping threads that are half
+//! idle.
 
 mod category;
 mod events;
@@ -31,7 +32,7 @@ use events::{Events, Segment};
 use facts::input_stages::InputStage;
 use trace::{Interval, IntervalSet, StrId, Trace};
 
-/// An op of the pipeline: its events have one name and one place in the program.
+/// An op of the pipeline. All events of an op have the same name and the same place in the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputOp {
     /// Name of the events.
@@ -42,7 +43,7 @@ pub struct InputOp {
     pub stage: InputStage,
     /// True if the op may wait for other threads.
     pub waits: bool,
-    /// True if functions of the op run on other threads, and the trace contains them.
+    /// True if the trace contains functions of the op that run on other threads.
     pub has_functions: bool,
     /// Op that gets this op's results.
     pub parent: Option<usize>,
@@ -74,7 +75,7 @@ pub struct HostStages {
 /// The input pipelines of all hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputPipeline {
-    /// Ops, by descending self time.
+    /// Ops, sorted by descending self time.
     pub ops: Vec<InputOp>,
     /// Times by host.
     pub hosts: Vec<HostStages>,
@@ -85,8 +86,8 @@ pub struct InputPipeline {
 }
 
 impl InputPipeline {
-    /// Measures the pipelines of all hosts, each in its window. Returns `None` if the trace has no span of an input pipeline.
-    /// Takes time linear in the events of threads with such spans.
+    /// Measures the pipelines of all hosts, each in its window. Returns `None` if the trace has no span of an input
+    /// pipeline. Takes time linear in the number of events on threads with spans of an input pipeline.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
@@ -118,7 +119,7 @@ impl InputPipeline {
         Some(found)
     }
 
-    /// Adds the stages of one host. `work` has the ops' work in the whole capture.
+    /// Adds the stages of one host. `work` contains the ops' work in the whole capture.
     fn add_stages(
         &mut self,
         host: u16,
@@ -148,7 +149,8 @@ impl InputPipeline {
         of_host.and_then(|it| it.stages.get(stage as usize)).map_or(Ps::ZERO, |set| set.length_within(within))
     }
 
-    /// Returns the ops from the op that feeds the devices to the source of the data, through the op that limits the pipeline.
+    /// Returns the chain of ops from the op that feeds the devices to the op that reads the data. The op that limits
+    /// the pipeline is in this chain.
     pub fn chain(&self) -> Vec<usize> {
         let Some(limit) = self.limit else { return Vec::new() };
         let parent = |at: &usize| self.ops.get(*at)?.parent;
@@ -175,7 +177,7 @@ impl InputPipeline {
     }
 }
 
-/// Returns, for each op, the number of ops that its results pass through before they feed the devices.
+/// Returns, for each op, the number of ops through which its results reach the devices.
 fn depths(ops: &[InputOp]) -> Vec<usize> {
     let mut depths: Vec<Option<usize>> = vec![None; ops.len()];
     for start in 0..ops.len() {
@@ -192,8 +194,8 @@ fn depths(ops: &[InputOp]) -> Vec<usize> {
     depths.into_iter().flatten().collect()
 }
 
-/// Returns the times when each op of one host works. An op that waits for other threads works only while no other op works. If
-/// the functions of an op are known, the op works while they run.
+/// Returns the times when each op of one host works. An op that waits for other threads works only while no other op
+/// works. If the functions of an op are known, the op works while its functions run.
 fn worked(ops: &[InputOp], segments: &[Segment]) -> Vec<(usize, Interval)> {
     let op_of = |segment: &Segment| ops.get(segment.op);
     let works =
@@ -263,7 +265,6 @@ fn limit(ops: &[InputOp]) -> Option<usize> {
     Some(deepest.unwrap_or(busiest)).filter(|&at| busy(at) > 0.0)
 }
 
-/// Returns a share in percent.
 fn share(part: Ps, whole: Ps) -> f64 {
     (100.0 * part.as_ps() as f64 / whole.as_ps().max(1) as f64).clamp(0.0, 100.0)
 }

@@ -1,4 +1,4 @@
-//! The section of the report.
+//! Builds the input pipeline section of the report.
 
 use super::{InputCategory, InputOp, InputPipeline, share};
 use crate::host::host_waits::{place, shown};
@@ -70,7 +70,7 @@ pub(crate) fn section(trace: &Trace, found: &InputPipeline) -> report::InputPipe
     }
 }
 
-/// Returns the display name of an op: the function and its place for a frame of the Python tracer.
+/// Returns the display name of an op. For a frame of the Python tracer, this is the function and its place.
 pub(super) fn label(name: &str) -> String {
     match place(name) {
         Some(place) => format!("{} ({place})", shown(name)),

@@ -79,7 +79,7 @@ fn one_busy_thread_is_slower_than_several_half_busy_ones() {
     assert_eq!(limit(&found), ("preprocess", "Iterator::Root::Prefetch::ParallelMap::Map", 90.0));
 }
 
-/// A parallel map reads on its own thread, and runs its functions on others.
+/// A parallel map reads on its own thread, and runs its functions on other threads.
 #[test]
 fn functions_on_other_threads_are_the_ops_work() {
     let mut b = TraceBuilder::new();

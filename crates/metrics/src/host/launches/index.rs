@@ -1,7 +1,8 @@
 //! Finds the host call that launched a device event: the call and the event have the same number.
 //!
-//! On GPUs the number is the correlation id, which is unique in a process. On TPUs it is the `run_id` of a module's
-//! run. The runs of one computation on several devices share it, so the device's ordinal is part of the key.
+//! On GPUs the number is the correlation id, which is unique in a process. On TPUs the number is the `run_id` of a
+//! module's run. The runs of one computation on several devices share a `run_id`, so the device's ordinal is part of
+//! the key.
 
 use rustc_hash::FxHashMap;
 
@@ -28,7 +29,7 @@ pub struct Call {
     pub end: Ps,
 }
 
-/// The calls of all hosts by their numbers. A call's *slot* is a dense index for side tables.
+/// The calls of all hosts, with their numbers. A call's *slot* is a dense index for side tables.
 #[derive(Clone, Debug, Default)]
 pub struct CallIndex {
     scopes: Vec<(Scope, Calls)>,
@@ -39,15 +40,15 @@ pub struct CallIndex {
 struct Calls {
     /// `(number, call)` by number, each number once.
     sorted: Vec<(i64, EventId)>,
-    /// Lookup table for dense numbers, which profilers usually assign. Its index is the number minus the first number. Its
-    /// value is the position in `sorted` plus one, or 0.
+    /// Lookup table for dense numbers, which profilers usually assign. An index is a call's number minus the first
+    /// number. A value is the call's position in `sorted` plus one, or 0 if no call has the number.
     places: Vec<u32>,
     /// Slot of the first call.
     first_slot: usize,
 }
 
-/// Numbers are dense if the ratio of their range to their count is at most this. Up to this ratio, the lookup table takes less
-/// memory than the calls.
+/// Numbers are dense if the ratio of their range to their count is at most this limit. Up to this ratio, the lookup
+/// table takes less memory than the calls.
 const DENSE: usize = 4;
 
 impl Calls {
@@ -65,7 +66,6 @@ impl Calls {
         });
     }
 
-    /// Returns the position of the call with this number.
     fn place(&self, number: i64) -> Option<usize> {
         let first = self.sorted.first()?.0;
         if self.places.is_empty() {
@@ -127,7 +127,7 @@ impl CallIndex {
         CallIndex { scopes, slots }
     }
 
-    /// Returns true if no host event has such a number.
+    /// Returns true if the index contains no call.
     pub fn is_empty(&self) -> bool {
         self.slots == 0
     }

@@ -31,15 +31,12 @@ use crate::device::devices::{Device, Devices, GpuWork};
 use base::{Ps, sort};
 use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, SparseColumn, StrId, Trace, in_blocks};
 
-/// Ops that one call started. Takes only 24 bytes, because there may be millions.
+/// Ops that one call started. Takes only 24 bytes, because a trace may contain millions of launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Started {
-    /// First op that the call started.
     first: EventId,
-    /// Number of ops that the call started.
     ops: u32,
     first_start: Ps,
-    /// Sum of the ops' durations.
     device_time: Ps,
 }
 
@@ -47,11 +44,10 @@ impl Started {
     const NOTHING: Started = Started { first: EventId::new(0), ops: 0, first_start: Ps::MAX, device_time: Ps::ZERO };
 }
 
-/// The launches of one call (`cuLaunchKernel`) that started the same kernel.
+/// All launches that started the same kernel with the same call (`cuLaunchKernel`).
 #[derive(Clone, Debug)]
 pub struct LaunchGroup {
-    /// Name of the call on the host. Some collectors name the call after the kernel. In this case, `call` is the same
-    /// as `kernel`.
+    /// Name of the call on the host. If the collector names the call after the kernel, `call` is the same as `kernel`.
     pub call: StrId,
     /// Name of the kernel that the call started. For a graph, the name of its first op.
     pub kernel: StrId,
@@ -64,31 +60,30 @@ pub struct LaunchGroup {
 pub struct Launches {
     /// Number of ops (module runs on TPUs) of the devices in use.
     pub device_ops: u64,
-    /// Number of these ops whose call is in the trace.
+    /// Number of the ops in `device_ops` whose call is in the trace.
     pub joined_ops: u64,
     /// Statistics of all launches.
     pub total: LaunchStatistics,
     /// Maximum time by which an op starts before the call that launched the op. The host and device clocks differ by at
     /// least this much.
     pub early_max: Ps,
-    /// Launches grouped by call and kernel, sorted by descending time between call and op.
+    /// Launches grouped by call and kernel. The group with the longest total delay comes first.
     pub groups: Vec<LaunchGroup>,
-    /// The queue of every stream that has launches, by device and stream.
+    /// The queue of every stream that has launches, sorted by device and stream.
     pub queues: Vec<Queue>,
 }
 
-/// An op that a call may have started.
 pub(crate) struct Op {
     pub id: EventId,
     pub event: Event,
-    /// Start of the op by the host's clock.
+    /// Start of the op on the host's clock.
     start: Ps,
     pub number: i64,
     pub scope: Scope,
 }
 
 impl Launches {
-    /// Measures the launches of `trace`. `calls` are its launch calls: see [`calls_of`].
+    /// Measures the launches of `trace`. `calls` contains the launch calls of `trace`: see [`calls_of`].
     pub fn new(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Launches {
         let mut found = Launches { device_ops: count_ops(trace, devices), ..Launches::default() };
         if calls.is_empty() {
@@ -157,7 +152,7 @@ impl Launches {
     }
 }
 
-/// Returns the launch calls of a trace, indexed by the number that its platform assigns to calls.
+/// Returns the launch calls of a trace, indexed by the number that the trace's platform assigns to calls.
 pub(crate) fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
     match devices.platform {
         Some(Platform::Gpu) => CallIndex::by_correlation(trace),
@@ -171,7 +166,7 @@ pub(crate) fn scope_of(device: &Device) -> Scope {
     Scope { host: device.host, device: (device.platform == Platform::Tpu).then_some(device.ordinal) }
 }
 
-/// Calls `visit` with every op of a device in use whose call is known, and with the call.
+/// Calls `visit` with each op whose launch call is known, and with that call. Covers the devices in use.
 pub(crate) fn each_launched_op(trace: &Trace, devices: &Devices, calls: &CallIndex, mut visit: impl FnMut(&Op, Call)) {
     if calls.is_empty() {
         return;
@@ -191,12 +186,12 @@ pub fn call_of(trace: &Trace, devices: &Devices, calls: &CallIndex, event: Event
     calls.find(trace, scope_of(device), number).map(|(_, call)| call)
 }
 
-/// Calls `visit` with each call and every event of a device that it launched, in file order.
+/// For each device event whose launch call is known, calls `visit` with the call and the event, in file order.
 pub fn for_each_launch(trace: &Trace, devices: &Devices, calls: &CallIndex, mut visit: impl FnMut(EventId, EventId)) {
     each_launched_op(trace, devices, calls, |op, call| visit(call.event, op.id));
 }
 
-/// Returns the column that connects device events with their calls.
+/// Returns the column with the numbers that connect device events with their calls.
 fn numbers<'t>(trace: &'t Trace, devices: &Devices) -> &'t SparseColumn {
     let is_tpu = devices.platform == Some(Platform::Tpu);
     trace.events.column(if is_tpu { EventColumn::RunId } else { EventColumn::Correlation })

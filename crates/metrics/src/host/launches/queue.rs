@@ -27,13 +27,13 @@ pub struct Queue {
     pub launches: u64,
     /// Maximum length of the queue, in ops.
     pub max: u32,
-    /// Integral of the length over time, in ops times picoseconds.
+    /// Integral of the queue's length over time, in ops times picoseconds.
     area: f64,
-    /// Time from the first call to the last start.
+    /// Time from the first launch call to the start of the last op.
     pub span: Ps,
     /// Time within the span during which no launched op waits.
     pub empty: Ps,
-    /// Time at [`QUEUE_LIMIT`] or above.
+    /// Time during which at least [`QUEUE_LIMIT`] ops wait.
     pub blocked: Ps,
 }
 
@@ -80,8 +80,8 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     found
 }
 
-/// Builds the queue of ops whose calls were made at `made` and that started at `starts` (in picoseconds). No start may
-/// be before its call.
+/// Builds the queue of ops whose calls were made at `made` and that started at `starts` (in picoseconds). No op may
+/// start before its call was made.
 fn queue(mut made: Vec<i64>, mut starts: Vec<i64>) -> Option<Queue> {
     // The length does not depend on how calls and starts are paired.
     sort::numbers(&mut made);

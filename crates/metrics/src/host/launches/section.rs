@@ -6,7 +6,6 @@ use base::sort;
 use report::{LaunchSection, StreamQueue};
 use trace::Trace;
 
-/// Number of queues that the section lists.
 const TOP: usize = 50;
 
 /// Builds the section. Returns `None` if no launch was found.

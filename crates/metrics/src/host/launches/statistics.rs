@@ -3,10 +3,11 @@
 use crate::common::histogram::Histogram;
 use base::Ps;
 
-/// Duration above which a call is a runtime outlier. The kernel of such a call is not counted as short (as in HTA).
+/// A call with a longer duration than this is a runtime outlier. The kernel of such a call is not counted as short. HTA
+/// has the same rules.
 pub(super) const RUNTIME_CUTOFF: Ps = Ps::new(50_000_000);
 
-/// Delay above which a launch is a launch delay outlier (as in HTA).
+/// A launch with a longer delay than this is an outlier. HTA uses the same limit.
 pub(super) const LAUNCH_DELAY_CUTOFF: Ps = Ps::new(100_000_000);
 
 /// Counts, times and distributions of a set of launches.
@@ -22,8 +23,8 @@ pub struct LaunchStatistics {
     pub host_max: Ps,
     /// Sum of the ops' durations.
     pub device: Ps,
-    /// Number of launches whose op starts before its call, because the clocks differ. The delays of these launches are
-    /// unknown and not part of the fields below.
+    /// Number of launches whose op appears to start before the call, because the clocks differ. The delays of these
+    /// launches are unknown, and the fields below exclude them.
     pub early: u64,
     /// Sum of the times from the end of the call to the start of the op; 0 for an op that starts during its call.
     pub delay: Ps,
@@ -74,7 +75,7 @@ impl LaunchStatistics {
         (self.delay_median, self.delay_p95) = (at(50), at(95));
     }
 
-    /// Returns the mean of a sum over the launches, in microseconds, or `None` without launches.
+    /// Divides a sum by the number of launches. Returns microseconds, or `None` without launches.
     pub fn mean_us(&self, sum: Ps) -> Option<f64> {
         (self.launches > 0).then(|| sum.as_us() / self.launches as f64)
     }

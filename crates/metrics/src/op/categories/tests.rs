@@ -10,7 +10,7 @@ fn category_of(name: &str, hlo_op: &str, tf_op: &str) -> String {
     category(&trace, event.name, event.args).to_owned()
 }
 
-/// Names from real traces for which rules based on substrings would give the wrong category.
+/// The names come from real traces. Rules based on substrings would give these names the wrong category.
 #[test]
 fn library_kernels_are_what_they_compute() {
     for (name, expected) in [
@@ -53,7 +53,6 @@ fn library_kernels_are_what_they_compute() {
     }
 }
 
-/// Names and paths from TPU programs with custom kernels.
 #[test]
 fn a_custom_call_is_what_its_kernel_or_its_function_computes() {
     let path = |of: &str| format!("jit(step_fun)/model/attention/{of}/pallas_call:");

@@ -23,7 +23,7 @@ use trace::{ArgsId, EventColumn, EventId, Interval, IntervalSet, LineKind, StrId
 /// Source of communication that is measured separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Track {
-    /// The device's line of asynchronous ops in flight.
+    /// The device's `Async XLA Ops` line.
     Async,
     /// Messages between slices, recorded on the hosts.
     Megascale,
@@ -42,7 +42,7 @@ impl Track {
 /// All communication with one name, kind and track.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// The instruction, or the collective that the messages belong to.
+    /// Name of the instruction, or of the collective that the messages belong to.
     pub name: StrId,
     /// `all-gather`, ..., `megascale-send`, `megascale-receive`.
     pub kind: &'static str,
@@ -52,7 +52,7 @@ pub struct Apart {
     pub count: u64,
     /// Sum of the durations.
     pub total: Ps,
-    /// Time during which the device computes nothing. `None` for messages, which belong to no device.
+    /// Part of the time during which the device computes nothing. `None` for messages, which belong to no device.
     pub exposed: Option<Ps>,
     /// Bytes of all messages. `None` if the bytes of a message are unknown.
     pub bytes: Option<u64>,
@@ -64,7 +64,7 @@ const MESSAGES: [(&str, &str); 2] = [
     ("MegaScale: Communication Transport Send", "megascale-send"),
 ];
 
-/// Returns everything that is measured separately, by descending time.
+/// Returns the communication that is measured separately, longest first.
 pub(super) fn apart(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet]) -> Vec<Apart> {
     let mut found = Messages { rows: Vec::new(), index: FxHashMap::default() };
     in_flight(trace, devices, times, windows, &mut found);
@@ -147,7 +147,7 @@ fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &m
     }
 }
 
-/// Reads a message. Its event marks the end of the message and records the duration.
+/// Reads a message. The event of a message marks the end of the message and records its duration.
 fn message(trace: &Trace, kinds: &[(StrId, &'static str)], id: EventId) -> Option<Apart> {
     let event = trace.events.get(id)?;
     let &(_, kind) = kinds.iter().find(|(name, _)| *name == event.name)?;

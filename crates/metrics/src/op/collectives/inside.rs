@@ -5,14 +5,13 @@ use crate::device::devices::{Device, holds};
 use base::Ps;
 use trace::{Interval, IntervalSet};
 
-/// The window of one device, and the times in it at which the device computes.
+/// The window of one device, and the times in the window when the device computes.
 pub(super) struct Inside<'a> {
     /// Window of the device. `None` if it covers all work of the device.
     window: Option<&'a IntervalSet>,
     compute: IntervalSet,
 }
 
-/// Part of a run that is inside the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartOfRun {
     /// Length of the part.
@@ -21,8 +20,9 @@ pub(super) struct PartOfRun {
     pub exposed: Ps,
     /// True if the run starts inside the window.
     pub counts: bool,
-    /// Correction to the number of runs, in billionths: the fraction of this run inside the window, minus 1 if `counts`
-    /// already counts it as a whole run. 0 if no edge of the window cuts the run.
+    /// Correction to the number of runs, in billionths of a run. If an edge of the window cuts the run, this is the
+    /// fraction of the run inside the window, minus 1 if `counts` is true. If no edge cuts the run, the correction is
+    /// 0.
     pub missing: i64,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Inside<'a> {
         Inside { compute: window.map_or(compute.clone(), |window| compute.intersection(window)), window }
     }
 
-    /// Returns the part of a run at this time, or `None` if no part is inside the window.
+    /// Returns the part of `run` that is inside the window, or `None` if the run is outside the window.
     pub(super) fn part(&self, run: Interval) -> Option<PartOfRun> {
         let hidden = self.compute.length_within(run);
         let Some(window) = self.window else {

@@ -1,6 +1,6 @@
 //! Kinds of communication: their names in HLO and in NCCL, and the ratio of bus bandwidth to algorithm bandwidth.
 
-/// The kinds: the name in HLO, and the word in the names of NCCL and RCCL kernels.
+/// Name of each kind in HLO, and the word that identifies the kind in names of NCCL and RCCL kernels.
 const KINDS: [(&str, &str); 10] = [
     ("all-reduce", "AllReduce"),
     ("all-gather", "AllGather"),
@@ -24,7 +24,7 @@ pub(super) fn of_instruction(name: &str) -> Option<&'static str> {
     KINDS.iter().map(|kind| kind.0).find(|kind| name.contains(kind))
 }
 
-/// Kinds by PyTorch's names of collectives, without `_`.
+/// PyTorch's names of collectives without `_`, and the kind of each.
 const TORCH_KINDS: [(&str, &str); 7] = [
     ("allreduce", "all-reduce"),
     ("allgather", "all-gather"),
@@ -42,7 +42,7 @@ pub(super) fn of_torch(name: &str) -> Option<&'static str> {
     TORCH_KINDS.iter().find(|(torch, _)| name.contains(torch)).map(|&(_, kind)| kind)
 }
 
-/// The parts of the name of an NCCL or RCCL kernel.
+/// Information in the name of an NCCL or RCCL kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NcclName<'n> {
     /// Kind of the collective.
@@ -74,9 +74,9 @@ pub(super) fn nccl(name: &str) -> Option<NcclName<'_>> {
     })
 }
 
-/// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, as `nccl-tests` defines it: the number of
-/// bytes that each link carries for every byte of the result (all-gather) or of the operand (other kinds). `None` if the
-/// group's size is unknown or zero.
+/// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size` devices, as `nccl-tests` defines it.
+/// The ratio is the number of bytes that each link carries for every byte of the result (all-gather) or of the operand
+/// (other kinds). `None` if the group's size is unknown or zero.
 pub(crate) fn bus_factor(kind: &str, size: Option<u32>) -> Option<f64> {
     let n = f64::from(size.unwrap_or(0));
     match kind {

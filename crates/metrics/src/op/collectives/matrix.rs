@@ -9,14 +9,14 @@ pub struct Matrix {
     pub bytes: Vec<Vec<f64>>,
 }
 
-/// Maximum number of devices. A larger matrix is unreadable.
+/// Maximum number of devices in the matrix. A larger matrix is unreadable.
 const MOST_DEVICES: usize = 256;
 
 impl Matrix {
     /// Adds up the bytes that each run sends. A permute sends to its targets. Any other collective sends the bytes that
     /// its links carry ([`bus_factor`]), spread evenly over the other members of the group. Returns `None` if the bytes
-    /// or groups of a run are unknown. Also returns `None` if a member is not a device in use, because its host is not
-    /// part of the capture.
+    /// or groups of a run are unknown. Also returns `None` if a member is not a device in use, which happens if the
+    /// capture lacks the member's host.
     pub(super) fn new(all: &Collectives) -> Option<Matrix> {
         let devices = all.devices.len();
         if all.runs.is_empty() || !(2..=MOST_DEVICES).contains(&devices) {

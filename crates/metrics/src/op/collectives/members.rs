@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A trace of TPUs records the id of each device (`core_details`). If the trace records no ids and has only one host,
-//! the id is the device's ordinal, because the process numbers its devices in that way. If a program needs more devices
-//! than the host has, the program was started on several hosts, and the ids of the devices are unknown.
+//! the id is the device's ordinal, because a process uses ordinals as ids. If a program needs more devices than the
+//! host has, the program was started on several hosts, and the ids of the devices are unknown.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,16 +20,15 @@ use trace::{Platform, StatValue, Trace};
 /// Devices in use that belong to the groups of an instruction. Lists are indexed like `Devices::used`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// Number of the device in groups and pairs.
+    /// Number that each device has in groups and pairs.
     numbers: Vec<Option<u32>>,
-    /// Group in which the device waits.
+    /// Group in which each device waits.
     groups: Vec<Option<u32>>,
-    /// Device in use of each number.
+    /// Device in use that has each number.
     devices: FxHashMap<u32, u32>,
 }
 
 impl Members {
-    /// Creates members with known groups and unknown numbers.
     pub(super) fn of_groups(groups: Vec<Option<u32>>) -> Members {
         Members { numbers: vec![None; groups.len()], groups, devices: FxHashMap::default() }
     }
@@ -56,12 +55,11 @@ impl Members {
     }
 }
 
-/// Finds the members of many instructions.
+/// Numbers of the devices in use, from which the members of an instruction follow.
 pub(super) struct Numbering {
     platform: Option<Platform>,
-    /// Id of each device in use.
     ids: Vec<Option<u32>>,
-    /// Maximum number of devices of a program for which ordinals are valid ids. `None` if no limit applies.
+    /// Ordinals are valid ids if the program has at most this number of devices. `None` if no limit applies.
     most: Option<usize>,
 }
 
@@ -80,12 +78,12 @@ impl Numbering {
         Numbering { platform: devices.platform, ids, most }
     }
 
-    /// Returns the platform of the devices.
     pub(super) fn platform(&self) -> Option<Platform> {
         self.platform
     }
 
-    /// Returns the members of an instruction. `assigned` is the device assignment of its module, empty if unknown.
+    /// Returns the members of an instruction. `assigned` is the device assignment of the instruction's module, or empty
+    /// if it is unknown.
     pub(super) fn members(&self, assigned: &[u32], message: &Message) -> Members {
         let named: FxHashSet<u32> = match &message.groups {
             _ if !assigned.is_empty() => assigned.iter().copied().collect(),

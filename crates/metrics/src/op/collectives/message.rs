@@ -58,7 +58,7 @@ pub(super) fn is_stated(details: &str) -> bool {
     details.split(' ').any(|word| word.starts_with("collective:"))
 }
 
-/// Element types by PyTorch's names.
+/// PyTorch's names of element types, and the type of each.
 const TORCH_TYPES: [(&str, &str); 14] = [
     ("BFloat16", "bf16"),
     ("Half", "f16"),

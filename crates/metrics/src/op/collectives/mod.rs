@@ -7,14 +7,14 @@
 //! device 2               [ all-reduce  )       wait 0: it arrived last
 //! ```
 //!
-//! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and each
-//! other device waited for the difference. Only durations are compared, never starts, because the clocks of devices may differ
-//! by seconds. [`Members`] lists the members of each group. If the file does not record the groups, `together` finds them from
-//! the times.
+//! A collective ends on all devices of a group at the same time. The device with the shortest run therefore arrived
+//! last. Every other device waited for the time by which its run is longer. Only durations are compared, never starts,
+//! because the clocks of devices may differ by seconds. [`Members`] lists the members of each group. If the file does
+//! not record the groups, `together` finds the groups from the times of the runs.
 //!
-//! Reads the ops of devices. An asynchronous collective may consist of a start op and an end op. It then lasts from the
-//! start of the first op to the end of the second, and is counted once. Collectives inside other kernels (that a
-//! library fused with arithmetic) are not detected.
+//! Reads the ops of devices. An asynchronous collective may consist of a start op and an end op. Such a collective
+//! lasts from the start of its start op to the end of its end op, and is counted once. Collectives that a library fused
+//! with arithmetic into one kernel are not detected.
 
 mod apart;
 mod exposed;
@@ -59,7 +59,7 @@ use trace::{Args, ArgsId, EventColumn, IntervalSet, Platform, StrId, Trace};
 pub struct CollectiveOp {
     /// Name of the collective in the trace.
     pub name: StrId,
-    /// One of the argument sets of its events.
+    /// One of the argument sets of the collective's events.
     pub args: ArgsId,
     /// `all-reduce`, `all-gather`, ...
     pub kind: &'static str,
@@ -67,8 +67,8 @@ pub struct CollectiveOp {
     pub message: Message,
     /// Index into [`Collectives::members`].
     pub members: u32,
-    /// Path of the framework's op (`jit(f)/shard_map/psum`), from the trace or the embedded HLO. Empty if neither has
-    /// it.
+    /// Path of the framework's op (`jit(f)/shard_map/psum`), from the trace or the embedded HLO. Empty if neither
+    /// contains the path.
     pub framework_op: String,
     /// `RING`, `TREE`, ... if the kernel's name contains it.
     pub algorithm: Option<String>,
@@ -91,7 +91,7 @@ pub struct CollectiveSums {
     pub min: Option<Ps>,
     /// Duration of the longest run.
     pub max: Ps,
-    /// Time during which the device computes nothing.
+    /// Part of the total during which the device computes nothing.
     pub exposed: Ps,
     /// Number of runs that were compared with the same run on other devices.
     pub compared: u64,
@@ -129,21 +129,21 @@ pub struct Run {
     pub start: Ps,
     /// Duration of the run.
     pub duration: Ps,
-    /// Time during which the device computes nothing.
+    /// Part of the duration during which the device computes nothing.
     pub exposed: Ps,
-    /// True if the run starts in the window. False for the rest of a run that started before it.
+    /// True if the run starts in the window. False if the run started before the window.
     pub counts: bool,
-    /// Correction to the number of runs, in billionths: the fraction of this run inside the window, minus 1 if `counts`
-    /// already counts it as a whole run. 0 if no edge of the window cuts the run.
+    /// Correction to the number of runs, in billionths of a run. If an edge of the window cuts the run, this is the
+    /// fraction of the run inside the window, minus 1 if `counts` is true. If no edge cuts the run, the correction is
+    /// 0.
     pub parts: i64,
-    /// Number of the run, the same on all devices. `None` if the trace has none.
+    /// Number of the run, which is the same on all devices. `None` if the trace does not record it.
     pub id: Option<i64>,
     /// Time until the last device arrived. `None` if no other device has a matching run.
     pub wait: Option<Ps>,
 }
 
 impl Run {
-    /// Returns the end of the run.
     fn end(&self) -> Ps {
         self.start + self.duration
     }
@@ -160,8 +160,8 @@ pub struct DeviceSums {
     pub fair: f64,
     /// Time that other devices waited for this device.
     pub caused: Ps,
-    /// Time that would be saved in the runs in which the device arrived last, if the device had arrived together with
-    /// the second-last device.
+    /// Time that would have been saved if this device had arrived together with the second-last device whenever it
+    /// arrived last.
     pub delay: Ps,
 }
 
@@ -181,9 +181,9 @@ impl DeviceSums {
         (self.sums.compared > 0).then(|| self.fair / self.sums.compared as f64)
     }
 
-    /// Returns true if the device arrives last far more often than if all devices were identical. It must arrive last
-    /// more than once, and in at least twice its fair share of the compared runs. The required share is never below 10
-    /// % or above 75 %.
+    /// Returns true if the device arrives last far more often than if all devices were identical. The device must
+    /// arrive last more than once, and in at least twice its fair share of the compared runs. The required share is at
+    /// least 10 % and at most 75 %.
     pub fn is_late(&self) -> bool {
         let (Some(share), Some(fair)) = (self.last_share(), self.fair_share()) else { return false };
         self.last > 1 && share >= (2.0 * fair).clamp(LEAST_LAST_SHARE, 0.75)
@@ -193,23 +193,23 @@ impl DeviceSums {
 /// All communication of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Collectives {
-    /// Collectives by descending time.
+    /// Collectives, sorted by descending time.
     pub ops: Vec<CollectiveOp>,
-    /// Runs by device, then by time.
+    /// Runs, sorted by device, then by time.
     pub runs: Vec<Run>,
     /// Sums of each device in use.
     pub devices: Vec<DeviceSums>,
-    /// Runs that were compared on several devices, by time.
+    /// Runs that were compared on several devices, sorted by time.
     pub group_runs: Vec<GroupRun>,
-    /// Members of the groups. Ops refer to them by index.
+    /// Members of the groups. Ops refer to entries by index.
     pub members: Vec<Members>,
     /// Sums over all collectives.
     pub sums: CollectiveSums,
-    /// Bytes between the devices. `None` if a group is unknown.
+    /// Bytes that each pair of devices exchanges. `None` if a group is unknown.
     pub matrix: Option<Matrix>,
-    /// Communication that is not an op, or that duplicates one. The values above exclude it.
+    /// Communication that is not an op, or that duplicates one. The other fields exclude it.
     pub apart: Vec<Apart>,
-    /// Sum of the lengths of the devices' windows. Exposed communication is compared with it.
+    /// Sum of the lengths of the devices' windows. Shares of exposed communication are relative to this sum.
     pub device_time: Ps,
 }
 
@@ -293,8 +293,9 @@ impl Collectives {
         Some((at, device.last_share()?))
     }
 
-    /// Returns a number for each device in use. Devices that wait for each other, directly or through others, have the
-    /// same number. Devices of collectives with unknown groups are assumed to wait for all devices.
+    /// Returns, for each device in use, the number of its group. Devices that wait for each other, directly or through
+    /// other devices, are in the same group. Devices of collectives with unknown groups are assumed to wait for all
+    /// devices.
     pub fn connected(&self) -> Vec<u32> {
         // Each device refers to itself, or to an earlier device that it is connected to.
         let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
@@ -346,7 +347,7 @@ impl Collectives {
         (total > 0.0).then(|| (100.0 * (1.0 - exposed / total)).clamp(0.0, 100.0))
     }
 
-    /// Returns the kinds with their sums, by descending time.
+    /// Returns the sums of each kind of collective, longest time first.
     pub fn kinds(&self) -> Vec<(&'static str, CollectiveSums)> {
         let mut kinds: Vec<(&'static str, CollectiveSums)> = Vec::new();
         for run in &self.runs {
@@ -364,7 +365,6 @@ impl Collectives {
         kinds
     }
 
-    /// Sorts the ops by descending time.
     fn sort_ops(&mut self, trace: &Trace) {
         let mut order: Vec<u32> = (0..self.ops.len() as u32).collect();
         let op = |at: u32| self.ops.get(at as usize);
@@ -395,23 +395,22 @@ impl CollectiveOp {
         (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
     }
 
-    /// Returns the bandwidth that each link carries, in 1e9 bytes per second; see [`bus_factor`].
+    /// Returns the bandwidth on each link, in 1e9 bytes per second; see [`bus_factor`].
     pub fn bus_gb_per_sec(&self) -> Option<f64> {
         Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
     }
 }
 
-/// The assigned devices, groups and pairs of an instruction.
 type GroupsKey = (Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>);
 
-/// Members of instructions. Each distinct list of groups is stored once.
+/// Members of instructions. Each distinct set of groups is stored once.
 struct Groups {
     numbering: Numbering,
     known: FxHashMap<GroupsKey, u32>,
 }
 
 impl Groups {
-    /// Returns the index into `members`. Adds an entry for groups that are new.
+    /// Returns the index into `members`. Adds an entry if the groups are new.
     fn of(&mut self, assigned: &[u32], message: &Message, members: &mut Vec<Members>) -> u32 {
         let key = (assigned.to_vec(), message.groups.clone(), message.pairs.clone());
         *self.known.entry(key).or_insert_with(|| {
@@ -421,7 +420,6 @@ impl Groups {
     }
 }
 
-/// Returns the instruction of an op, with the module that contains it.
 fn instruction<'m>(
     trace: &Trace,
     modules: &'m Modules,

@@ -9,7 +9,7 @@ use crate::op::categories::Categorizer;
 use base::Ps;
 use trace::{ArgsId, EventId, Interval, StrId, Trace, in_blocks};
 
-/// Role of a distinct pair of name and arguments.
+/// Role of all ops with the same name and arguments.
 #[derive(Clone, Copy)]
 enum Role {
     /// A collective that is a single op, with its kind.
@@ -19,7 +19,6 @@ enum Role {
     Done,
 }
 
-/// A run of a collective.
 pub(super) struct SeenRun {
     /// Last event of the run.
     pub event: EventId,
@@ -32,7 +31,7 @@ pub(super) struct SeenRun {
     pub interval: Interval,
 }
 
-/// Finds runs, device by device.
+/// Finds the runs of collectives on one device after another.
 pub(super) struct Runs<'t> {
     categories: Categorizer<'t>,
     roles: FxHashMap<(StrId, ArgsId), Role>,
@@ -97,7 +96,7 @@ fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: Args
     }
 }
 
-/// Returns the part of the name that start and done share: `3` for `all-gather-start.3`.
+/// Returns the part of the name that the start op and the done op share: `3` for `all-gather-start.3`.
 fn pair_name(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, number)| number)
 }

@@ -6,7 +6,6 @@ use base::Ps;
 use report::{Communication, CommunicationApart, CommunicationKind, CommunicationOp};
 use trace::Trace;
 
-/// Number of ops that the section lists.
 const TOP_OPS: usize = 50;
 
 /// Builds the section. Returns `None` if there is no communication.

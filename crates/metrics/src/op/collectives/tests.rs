@@ -222,8 +222,8 @@ fn messages_of_one_pytorch_kernel_are_distinguished() {
     assert_eq!(found.ops[0].message.group_size, Some(4));
 }
 
-/// A trace with an all-gather of two ops and a span in flight, and with two messages. At first, the bytes of one message are
-/// unknown.
+/// A trace with two messages, and with an all-gather that consists of two ops and a span in flight. At first, the bytes
+/// of one message are unknown.
 #[test]
 fn communication_that_repeats_an_op_is_in_no_sum() {
     let mut b = TraceBuilder::new();

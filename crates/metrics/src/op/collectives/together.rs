@@ -1,5 +1,5 @@
-//! Finds the groups of collectives from their times if the file does not record the groups. Devices of a group end
-//! together.
+//! Finds the groups of collectives from their times if the file does not record the groups. The devices of a group end
+//! a collective together.
 //!
 //! ```text
 //! device 0   [===== all-reduce =====)            \  end together in every run: a group
@@ -8,10 +8,10 @@
 //! device 3     [= all-reduce ===)                /
 //! ```
 //!
-//! A trace JSON has no replica groups. Collectives of one program are matched across devices by name, run and sequence.
-//! A collective ends on all devices of a group at once, so devices form a group if nearly all of their runs overlap and
-//! end together. If no other device's runs end together with a device's runs, the device is in no group, and its runs
-//! are not compared.
+//! Trace JSON contains no replica groups. Collectives of one program are matched across devices by name, run and
+//! sequence. A collective ends on all devices of a group at the same time. Devices therefore form a group if nearly all
+//! of their runs overlap and end together. If no other device's runs end together with a device's runs, the device is
+//! in no group, and its runs are not compared.
 
 use rustc_hash::FxHashMap;
 
@@ -20,10 +20,10 @@ use super::waits::matched;
 use super::{CollectiveOp, Run};
 use base::Ps;
 
-/// Maximum difference between ends that are treated as the same. We chose this limit because kernels of one host end
-/// within a few microseconds of each other.
+/// Ends of runs are treated as equal if they differ by at most this time. We chose this limit because a collective's
+/// kernels on one host end within a few microseconds of each other.
 const SAME_END: Ps = Ps::new(5_000_000);
-/// If both runs are long, their ends may differ by more: by one part in this many of the shorter run, but by no more
+/// The ends of long runs may differ by more: by the length of the shorter run divided by this number, but by no more
 /// than [`MOST_APART`]. We chose both limits.
 const PART_OF_RUN: i64 = 10;
 const MOST_APART: Ps = Ps::new(100_000_000);
@@ -31,8 +31,7 @@ const MOST_APART: Ps = Ps::new(100_000_000);
 /// misplace an event.
 const MOST_OF_TEN: usize = 9;
 
-/// Finds and assigns groups to the ops whose groups the file does not record. `devices` is the number of devices in
-/// use.
+/// Finds groups for the ops whose groups the file does not record. `devices` is the number of devices in use.
 pub(super) fn find_groups(ops: &mut [CollectiveOp], members: &mut Vec<Members>, runs: &[Run], devices: usize) {
     let is_unstated = |op: &CollectiveOp| {
         let unknown = members.get(op.members as usize).is_some_and(Members::are_unknown);
@@ -66,9 +65,7 @@ pub(super) fn find_groups(ops: &mut [CollectiveOp], members: &mut Vec<Members>, 
 
 /// Groups found from the times of runs.
 struct Shown {
-    /// Group of each device.
     of_device: Vec<Option<u32>>,
-    /// Number of devices in each group.
     sizes: Vec<usize>,
 }
 

@@ -15,7 +15,7 @@ pub struct GroupRun {
     pub devices: u32,
     /// Device that arrived last: index into [`Devices::used`](crate::Devices::used).
     pub last: u32,
-    /// Start of the run on the last device, by its clock.
+    /// Start of the run on the last device, on that device's clock.
     pub start: Ps,
     /// Duration of the run on the last device.
     pub transfer: Ps,
@@ -27,7 +27,7 @@ pub struct GroupRun {
     pub delay: Ps,
 }
 
-/// Results of one device over the compared runs.
+/// Results of one device, summed over the compared runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Arrivals {
     /// Number of compared runs in which the device arrived last and another device waited.
@@ -36,17 +36,17 @@ pub(super) struct Arrivals {
     pub fair: f64,
     /// Time that other devices waited in the runs in which this device arrived last.
     pub caused: Ps,
-    /// Time that the runs in which this device arrived last would have saved if it had arrived together with the second-last
-    /// device.
+    /// Time that would have been saved if this device had arrived together with the second-last device whenever it
+    /// arrived last.
     pub delay: Ps,
 }
 
-/// Runs of one collective in one group: a list of indices for each device, by time.
+/// Runs of one collective in one group: for each device, the indices of its runs, sorted by time.
 type Lists = Vec<(u32, Vec<u32>)>;
 
-/// Sets [`Run::wait`] of every run that has a counterpart on another device of its group. Returns the results of each of
-/// `devices`, and the compared runs of each group by time. `group_of` returns the group of a run. Runs without a group are not
-/// compared.
+/// Sets [`Run::wait`] of every run that has a counterpart on another device of its group. Returns the results of each
+/// of `devices`, and the compared runs of each group, sorted by time. `group_of` returns the group of a run. Runs
+/// without a group are not compared.
 pub(super) fn split(
     runs: &mut [Run],
     devices: usize,
@@ -79,9 +79,9 @@ pub(super) fn split(
 }
 
 /// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match regardless of
-/// their times, because the clocks may differ. If the numbers differ, the capture began or ended between the runs. In
-/// this case, several ways to match the runs are tried, and the first one in which all matched runs overlap is used. If
-/// none succeeds, runs in the middle are missing on some device: see [`by_end`].
+/// their times, because the clocks may differ. If the numbers differ, the capture began or ended between the runs.
+/// Several ways to match the runs are then tried, and the first way in which all matched runs overlap is used. If no
+/// way succeeds, runs in the middle are missing on some device: see [`by_end`].
 pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let fewest = lists.iter().map(|(_, list)| list.len()).min().unwrap_or(0);
     let nth = |from_end: bool| -> Vec<Vec<u32>> {
@@ -108,9 +108,9 @@ pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> 
     })
 }
 
-/// Takes the device with the fewest runs, and matches each of its runs to the runs of the other devices that end
-/// nearest to its end, in order. Leaves out the remaining runs of the other devices, because the last device to arrive
-/// is unknown if a run is missing.
+/// Takes the device with the fewest runs. Matches each run of that device to the run with the nearest end on every
+/// other device, and keeps the order of the runs. Leaves out the remaining runs of the other devices, because the last
+/// device to arrive is unknown if a run is missing.
 fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let end = |at: &u32| runs.get(*at as usize).map_or(Ps::ZERO, Run::end);
     let Some((fewest, _)) = lists.iter().enumerate().min_by_key(|(_, (_, list))| list.len()) else { return Vec::new() };
@@ -135,8 +135,8 @@ fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-/// Matches runs that have the same number on all devices. Other ways are tried first, because TPUs number the programs
-/// of each core separately. The numbers therefore differ after one core has run one more program than another.
+/// Matches runs that have the same number on all devices. Other ways to match are tried first, because TPUs number the
+/// programs of each core separately. The numbers therefore differ after one core has run one more program than another.
 fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let Some((first, others)) = lists.split_first() else { return Vec::new() };
     let id = |at: u32| runs.get(at as usize)?.id;
@@ -151,7 +151,7 @@ fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-/// Compares the runs of a group. Returns `None` if there are fewer than two.
+/// Compares the runs of a group. Returns `None` if the group has fewer than two runs.
 fn compare(together: &[u32], runs: &mut [Run], arrivals: &mut [Arrivals]) -> Option<GroupRun> {
     let times = || together.iter().filter_map(|&at| runs.get(at as usize));
     let last = *times().min_by_key(|run| (run.duration, run.device))?;

@@ -5,7 +5,8 @@
 //! site                             '- this one
 //! ```
 //!
-//! ROCm's collector puts calls on separate threads, where nothing encloses them, so such copies have no call site.
+//! ROCm's collector puts calls on separate threads, where nothing encloses them, so the copies in its traces have no
+//! call site.
 
 use rustc_hash::FxHashMap;
 
@@ -13,14 +14,14 @@ use crate::device::devices::Devices;
 use base::Ps;
 use trace::{EventId, LineEvents, LineKind, StrId, Trace};
 
-/// Call sites of some calls.
 #[derive(Debug, Default)]
 pub(super) struct CallSites {
     sites: FxHashMap<EventId, StrId>,
 }
 
 impl CallSites {
-    /// Finds the sites of `wanted`, which must be in ascending order. Reads only the threads of these calls.
+    /// Finds the call sites of the calls `wanted`, which must be in ascending order. Reads only the threads of these
+    /// calls.
     pub(super) fn new(trace: &Trace, devices: &Devices, wanted: &[EventId]) -> CallSites {
         let mut has_calls = vec![false; trace.lines.len()];
         for event in wanted.iter().filter_map(|&id| trace.events.get(id)) {
@@ -54,7 +55,6 @@ impl CallSites {
         }
     }
 
-    /// Returns the name of the span around a call.
     pub(super) fn site(&self, call: EventId) -> Option<StrId> {
         self.sites.get(&call).copied()
     }

@@ -20,7 +20,6 @@ struct CopyFacts {
     op: Option<StrId>,
 }
 
-/// A copy with its launch call, if that is known.
 struct LaunchedCopy {
     device: usize,
     event: Event,
@@ -106,7 +105,7 @@ fn by_call(name: &str) -> Option<bool> {
     (name.contains("memcpy") || name.contains("memset")).then(|| name.contains("async"))
 }
 
-/// Reads the memories from the names of Kineto: `Memcpy HtoD (Pageable -> Device)`.
+/// Reads the source and target memory from Kineto's name of a copy: `Memcpy HtoD (Pageable -> Device)`.
 fn memory_of_name(name: &str) -> (String, String) {
     let inside = name.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
     match inside.split_once(" -> ") {

@@ -1,10 +1,10 @@
-//! Measures copies and fills: between host and device, within a device and between devices. Finds the memory that they
-//! use, whether the host waited for them, and the span or op that requested them.
+//! Measures copies and fills: between host and device, within a device and between devices. Also finds the memory that
+//! a copy uses, whether the host waited for the copy, and the span or op that requested it.
 //!
 //! * GPU: the copy and fill events of the streams ([`trace::copies`]).
 //! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and
-//!   the host's own calls. The time of such a call is host time, because the transfer that the call starts has no event
-//!   of its own.
+//!   the host's own calls. The time of a host's call is host time, because the transfer that the call starts has no
+//!   event of its own.
 //! * CPU: nothing is copied to a device.
 
 mod call_site;
@@ -38,7 +38,7 @@ pub enum CopyKind {
     Infeed,
     /// `outfeed` of a TPU program.
     Outfeed,
-    /// A host call. Its time is host time, not the time of the transfer.
+    /// A call on the host. The time is the duration of the call, not of the transfer.
     HostCall,
 }
 
@@ -54,13 +54,13 @@ impl CopyKind {
         }
     }
 
-    /// Returns true if the time is device time.
+    /// Returns true if the transfers' time is device time.
     pub fn on_device(self) -> bool {
         self != CopyKind::HostCall
     }
 }
 
-/// Properties that transfers of one row have in common.
+/// Properties that all transfers in a row have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CopyClass {
     /// Direction of the transfer.
@@ -71,7 +71,7 @@ pub struct CopyClass {
     pub source_memory: String,
     /// Memory that the transfer writes. Empty if the trace does not record it.
     pub target_memory: String,
-    /// True if the calling thread continued at once. `None` if the trace does not record it.
+    /// True if the calling thread continued without waiting for the transfer. `None` if the trace does not record it.
     pub asynchronous: Option<bool>,
 }
 
@@ -88,7 +88,7 @@ pub struct CopyRow {
     pub min: Ps,
     /// Duration of the longest transfer.
     pub max: Ps,
-    /// Bytes of the transfers of known size. `None` if there are none.
+    /// Bytes of the transfers of known size. `None` if no size is known.
     pub bytes: Option<u64>,
     /// Number of transfers of known size.
     pub sized_count: u64,
@@ -96,7 +96,8 @@ pub struct CopyRow {
     pub sized_time: Ps,
     /// Time that the core waited in `copy-done` (host offload).
     pub wait: Option<Ps>,
-    /// Origin of most of the transfer time: the host span that encloses the call, or the op if there is no such span.
+    /// Origin of most of the transfer time: the host span that encloses the call, or the op if no span encloses the
+    /// call.
     pub call_site: Option<String>,
 }
 
@@ -123,7 +124,7 @@ pub struct Copies {
     pub steps: Vec<StepCopies>,
 }
 
-/// A transfer. A run may have a million, so they share their class.
+/// A transfer. A run may have a million transfers, so transfers of the same class share one [`CopyClass`].
 struct One {
     class: Rc<CopyClass>,
     /// Index into [`Devices::used`]. `None` for host calls.
@@ -132,7 +133,7 @@ struct One {
     bytes: Option<u64>,
     wait: Option<Ps>,
     site: Option<StrId>,
-    /// True if the transfer starts in the window. False for the rest of a transfer that started before it.
+    /// True if the transfer starts in the window. False if the transfer started before the window.
     counts: bool,
 }
 
@@ -158,8 +159,8 @@ impl One {
 }
 
 impl Copies {
-    /// Measures the copies of `trace`. `calls` are its launch calls. Rows cover the `window`, or all transfers if
-    /// `window` is `None`. Steps cover the whole capture.
+    /// Measures the copies of `trace`. `calls` contains the launch calls of `trace`. Rows cover the `window`, or all
+    /// transfers if `window` is `None`. Steps cover the whole capture.
     pub fn new(trace: &Trace, devices: &Devices, steps: &Steps, calls: &CallIndex, window: Option<&Window>) -> Copies {
         let all = match devices.platform {
             Some(Platform::Gpu) => gpu::copies(trace, devices, calls),
@@ -184,8 +185,8 @@ impl Copies {
     }
 }
 
-/// Adds up transfers by class. There are only a few classes but many copies, so one pass finds the class of each copy, and a
-/// second pass adds them up.
+/// Adds up transfers by class. There are only a few classes but many transfers, so one pass finds the class of each
+/// transfer, and a second pass adds the transfers up.
 fn rows(trace: &Trace, all: &[One]) -> Vec<CopyRow> {
     let mut classes: Vec<&Rc<CopyClass>> = Vec::new();
     let mut members: Vec<Vec<&One>> = Vec::new();
@@ -231,7 +232,8 @@ fn row(trace: &Trace, list: &[&One]) -> Option<CopyRow> {
     })
 }
 
-/// Returns the call site with the most time. If several have the same time, returns the first by name.
+/// Returns the call site with the most time. If several call sites take the same time, returns the first in
+/// alphabetical order.
 fn main_site(trace: &Trace, list: &[&One]) -> Option<String> {
     let mut sites: FxHashMap<StrId, Ps> = FxHashMap::default();
     for one in list {

@@ -5,10 +5,9 @@ use crate::step::steps::Steps;
 use base::{Ps, sort};
 use trace::copies::Direction;
 
-/// Number of directions in [`Direction::ALL`].
 const DIRECTIONS: usize = Direction::ALL.len();
 
-/// The copies that start in one step, summed over the devices that ran it.
+/// The copies that start in one step, summed over the devices that ran the step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepCopies {
     /// Index of the step.

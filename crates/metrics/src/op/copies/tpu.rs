@@ -5,8 +5,8 @@
 //! transfer  [----------------------------------------------------]
 //! ```
 //!
-//! A transfer lasts at most from its `copy-start` to the end of its `copy-done`. The wait inside `copy-done` is its
-//! cost to the core. Copies with both ends on the chip (HBM and VMEM) are covered by the op statistics.
+//! A transfer lasts at most from its `copy-start` to the end of its `copy-done`. The core loses only the time that it
+//! waits inside `copy-done`. Copies with both ends on the chip (HBM and VMEM) are covered by the op statistics.
 
 use std::rc::Rc;
 
@@ -90,7 +90,6 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
     all
 }
 
-/// The classes found so far.
 #[derive(Default)]
 struct Classes {
     seen: Vec<Rc<CopyClass>>,
@@ -149,8 +148,8 @@ fn transfer(trace: &Trace, args: &Args) -> CopyOfExpression {
     }
 }
 
-/// Returns the bytes of the first array of an expression (`f32[5,1024]{...}`), without padding. `bytes_accessed` is not usable:
-/// it covers both ends of some copies but only one end of others.
+/// Returns the bytes of the first array of an expression (`f32[5,1024]{...}`), without padding. `bytes_accessed` is not
+/// usable, because it covers both ends of some copies but only one end of other copies.
 fn array_bytes(expression: &str) -> Option<u64> {
     let (_, shape) = expression.split_once(" = ")?;
     let shape = shape.trim_start_matches('(');

@@ -1,5 +1,5 @@
-//! Stores the texts of all kernels as columns of numbers, so that filters and sorting over all rows are fast. Built on
-//! first use and then cached.
+//! Stores the texts of all kernels as columns of numbers, so that filters and sorting over all rows are fast. The
+//! columns are built on first use and then cached.
 
 use super::{KernelRow, KernelStats};
 use crate::common::labels::Labels;
@@ -8,7 +8,7 @@ use trace::{Trace, in_blocks};
 
 type TextOf = fn(&KernelRow) -> Text;
 
-/// The text columns of kernels, with their keys in the table.
+/// Keys of the table's text columns, each with the function that returns the text of a row.
 const TEXTS: [(&str, TextOf); 7] = [
     ("kernel_name", |it| it.name),
     ("short_name", |it| it.short_name),
@@ -19,7 +19,7 @@ const TEXTS: [(&str, TextOf); 7] = [
     ("block_dim", |it| it.block),
 ];
 
-/// The columns, by row of [`KernelStats::kernels`].
+/// The columns, with one entry per row of [`KernelStats::kernels`].
 #[derive(Clone, Debug, Default)]
 pub struct KernelColumns {
     texts: [Vec<u32>; TEXTS.len()],
@@ -43,7 +43,7 @@ impl KernelColumns {
         columns
     }
 
-    /// Returns the text numbers of a table column, or `None` if the column has none.
+    /// Returns the number of each kernel's text in a table column, or `None` if the column contains no texts.
     pub fn texts(&self, key: &str) -> Option<&[u32]> {
         match key {
             "family" => Some(&self.families),
@@ -55,7 +55,7 @@ impl KernelColumns {
         }
     }
 
-    /// Returns the families and data types. Their numbers start after the numbers of the kernels' texts.
+    /// Returns the families and data types. The numbers of these labels start after the numbers of the kernels' texts.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

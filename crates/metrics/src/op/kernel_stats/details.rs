@@ -6,9 +6,9 @@
 //! ROCm     grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0
 //! ```
 //!
-//! ROCm's collector writes the occupancy 0, because it lacks the real value. No kernel that ran can have this value, so
-//! it is ignored. Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write
-//! uninitialised memory. Valid values are used even if others are invalid.
+//! ROCm's collector writes the occupancy 0, because it lacks the real value. No kernel that ran can have an occupancy
+//! of 0, so this value is ignored. Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow
+//! write uninitialised memory. Valid values are used even if other values are invalid.
 
 use base::number::decimal;
 
@@ -17,7 +17,7 @@ use base::number::decimal;
 pub struct LaunchShape {
     /// Registers per thread.
     pub registers_per_thread: Option<u64>,
-    /// Shared memory that the kernel declares, in bytes. In older files, all shared memory.
+    /// Shared memory that the kernel declares, in bytes. In older files, this is the total shared memory.
     pub static_shared_bytes: Option<u64>,
     /// Shared memory that the launch adds, in bytes.
     pub dynamic_shared_bytes: Option<u64>,
@@ -29,21 +29,21 @@ pub struct LaunchShape {
     pub grid: Option<[u32; 3]>,
     /// Threads of a block per dimension.
     pub block: Option<[u32; 3]>,
-    /// Share of a multiprocessor's threads that can run at once with these resources, in percent. An upper bound of the
-    /// achieved occupancy.
+    /// Share of a multiprocessor's threads that can run at once with these resources, in percent. This is an upper
+    /// bound on the achieved occupancy.
     pub occupancy_percent: Option<f64>,
 }
 
-/// Upper bound of the registers per thread on any GPU (AMD's CDNA has 512).
+/// Upper bound on the registers per thread on any GPU (AMD's CDNA has 512).
 const MAX_REGISTERS: u64 = 512;
 
-/// Upper bound of the threads per block on any GPU.
+/// Upper bound on the threads per block on any GPU.
 const MAX_BLOCK: u64 = 1024;
 
-/// Upper bound of the shared memory of a multiprocessor, in bytes (NVIDIA's Hopper and Blackwell have 228 KiB).
+/// Upper bound on the shared memory of a multiprocessor, in bytes (NVIDIA's Hopper and Blackwell have 228 KiB).
 const MAX_SHARED_BYTES: u64 = 1 << 20;
 
-/// Upper bound of the private memory of a thread, in bytes (CUDA: 512 KiB).
+/// Upper bound on the private memory of a thread, in bytes (CUDA: 512 KiB).
 const MAX_PRIVATE_BYTES: u64 = 512 << 10;
 
 impl LaunchShape {

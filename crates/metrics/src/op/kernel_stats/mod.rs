@@ -30,7 +30,7 @@ use hlo::Modules;
 use resolve::{Resolver, is_copy};
 use trace::{Args, ArgsId, EventKind, Numbering, Platform, StrId, Trace, in_blocks};
 
-/// Duration below which a kernel is called short, because launching a kernel takes about this long.
+/// A kernel that takes less time than this is called short. Launching a kernel takes about this long.
 pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 
 /// Occurrences of a kernel.
@@ -57,8 +57,8 @@ impl Occurrences {
     const NONE: Occurrences =
         Occurrences { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO, short: 0, delay: Ps::ZERO, delayed: 0 };
 
-    /// Adds an occurrence. If `counts` is false, `duration` is the rest of an occurrence that started before the
-    /// window.
+    /// Adds an occurrence. If `counts` is false, `duration` is the part inside the window of an occurrence that started
+    /// before the window.
     fn add(&mut self, duration: Ps, counts: bool) {
         self.count += u64::from(counts);
         self.total += duration;
@@ -95,12 +95,13 @@ pub struct KernelRow {
     pub name: Text,
     /// Name without types and arguments.
     pub short_name: Text,
-    /// Framework op of the HLO instruction, or of the event if the instruction is unknown. Empty if there is none.
+    /// Framework op of the HLO instruction, or of the event if the instruction is unknown. Empty if there is no
+    /// framework op.
     pub op_name: Text,
-    /// The HLO instruction. If several instructions of one framework op ran this kernel, it is the first instruction. Empty if
-    /// unknown.
+    /// The HLO instruction. If several instructions of one framework op ran this kernel, this is the first of them.
+    /// Empty if unknown.
     pub hlo_op: Text,
-    /// The module of that instruction. Empty if unknown.
+    /// HLO module of the instruction in `hlo_op`. Empty if unknown.
     pub hlo_module: Text,
     /// Blocks in each dimension (`3,1,1`). Empty if unknown.
     pub grid: Text,
@@ -110,11 +111,12 @@ pub struct KernelRow {
     pub shape: Arc<LaunchShape>,
     /// Family of the kernel.
     pub family: OpFamily,
-    /// True if a compiler ran the kernel while it compiled.
+    /// True if a compiler ran the kernel during compilation (autotuning).
     pub is_autotuning: bool,
-    /// True if the kernel's op could use tensor cores according to XProf's rule. `None` if it did not run on a GPU.
+    /// True if the kernel's op could use tensor cores according to XProf's rule. `None` if the kernel did not run on a
+    /// GPU.
     pub tensor_core_eligible: Option<bool>,
-    /// True if the kernel's name shows that it uses tensor cores. `None` if it did not run on a GPU.
+    /// True if the kernel's name shows that it uses tensor cores. `None` if the kernel did not run on a GPU.
     pub uses_tensor_core: Option<bool>,
     /// Type of the values that the kernel computes with, in HLO's notation (`bf16`), or `tf32` if the kernel's name
     /// contains it.
@@ -125,7 +127,7 @@ pub struct KernelRow {
     pub occurrences: Occurrences,
 }
 
-/// Number and time of some kernels.
+/// Number and total time of a group of kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelSum {
     /// Number of kernels.
@@ -146,15 +148,15 @@ impl KernelSum {
 pub struct KernelStats {
     /// Platform that ran the kernels.
     pub platform: Option<Platform>,
-    /// The rows, by descending time.
+    /// The rows, sorted by descending time.
     pub kernels: Vec<KernelRow>,
-    /// The texts of the rows that are not among the trace's strings.
+    /// Texts of the rows, if the trace's strings do not contain them.
     pub texts: Texts,
     /// Occurrences of all kernels together.
     pub all: Option<Occurrences>,
     /// Durations of all occurrences.
     pub histogram: Histogram,
-    /// Sums by family, by descending time.
+    /// Sums of each family, longest time first.
     pub families: Vec<(OpFamily, KernelSum)>,
     /// Kernels of products, convolutions and attention.
     pub matrix: KernelSum,
@@ -166,7 +168,7 @@ pub struct KernelStats {
     pub graph_without_op: KernelSum,
     /// All kernels without an op, including kernels that CUDA graphs launched.
     pub without_op: KernelSum,
-    /// Mean of the recorded occupancies, weighted by time. `None` if the trace records none.
+    /// Mean of the recorded occupancies, weighted by time. `None` if the trace records no occupancy.
     pub mean_occupancy_percent: Option<f64>,
 }
 
@@ -174,7 +176,7 @@ pub struct KernelStats {
 type KernelKey = (StrId, u32, Text);
 
 impl KernelStats {
-    /// Measures the kernels of `trace`. `calls` are its launch calls.
+    /// Measures the kernels of `trace`. `calls` contains the launch calls of `trace`.
     pub fn new(trace: &Trace, devices: &Devices, modules: &Modules, calls: &CallIndex) -> KernelStats {
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
         let tallies = tally(trace, devices, calls, &mut stats.histogram);
@@ -253,10 +255,9 @@ impl KernelStats {
     }
 }
 
-/// A kernel's name and arguments on one host.
 type Distinct = (u16, StrId, ArgsId);
 
-/// Sums over a kernel with one name and argument set on one host.
+/// Sums over all kernels with the same name and argument set on one host.
 struct KernelTally {
     of: Distinct,
     /// True for copies and fills, which are not kernels.

@@ -27,14 +27,12 @@ struct Shape {
 /// The parts of a launch shape that distinguish rows; see [`Resolver::shape`].
 type ShapeClass = (Option<[u32; 3]>, Option<[u32; 3]>, Option<u64>, Option<u64>);
 
-/// A kernel's full name and its short name.
 #[derive(Clone, Copy)]
 struct Names {
     full: Text,
     short: Text,
 }
 
-/// The op of a kernel.
 #[derive(Clone, Copy, Debug, Default)]
 struct Op {
     hlo_op: Text,
@@ -61,10 +59,9 @@ pub(super) struct Resolver<'a> {
     modules: &'a Modules,
     categorizer: Categorizer<'a>,
     on_gpu: bool,
-    /// Launch shapes by `kernel_details`.
     shapes: FxHashMap<StrId, Shape>,
     classes: FxHashMap<ShapeClass, u32>,
-    /// Kernel texts (names and such) that are not among the trace's strings.
+    /// Names and other texts of kernels that are not among the trace's strings.
     pub texts: Texts,
 }
 
@@ -81,7 +78,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns the kernel's row, with its occurrences still empty, and the class of its launch shape.
+    /// Returns the kernel's row, without occurrences, and the class of the kernel's launch shape.
     pub(super) fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
         let in_graph = args.is_in_graph();
@@ -163,9 +160,8 @@ impl<'a> Resolver<'a> {
         Some((module, module.instruction(text(op.hlo_op))?))
     }
 
-    /// Returns the framework op, as in XProf. If the HLO is known, returns the instruction's framework op, even if it
-    /// is empty. If not, returns the event's framework op. The collector writes `XlaModule:` if there is no framework
-    /// op.
+    /// Returns the framework op, as in XProf. Returns the instruction's framework op, even if it is empty, or the
+    /// event's framework op if the HLO is unknown. The collector writes `XlaModule:` if there is no framework op.
     fn op_name(&mut self, op: &Op, instruction: Option<&Instruction>) -> Text {
         match instruction {
             Some(instruction) => self.texts.keep(self.trace, &instruction.metadata.op_name),
@@ -181,7 +177,7 @@ pub(super) fn is_copy(trace: &Trace, name: StrId, args: ArgsId) -> bool {
     details.is_empty() && direction(trace, name, args).is_some()
 }
 
-/// Formats sizes as `3,1,1`. Empty if unknown.
+/// Formats sizes as `3,1,1`. Returns an empty text if the sizes are unknown.
 fn dimensions(sizes: Option<[u32; 3]>) -> String {
     sizes.map_or(String::new(), |[x, y, z]| format!("{x},{y},{z}"))
 }

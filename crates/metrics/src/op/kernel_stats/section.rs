@@ -6,7 +6,6 @@ use base::{Ps, sort};
 use report::{DataTypeTime, KernelFamilyTime, KernelStatistic, KernelStatistics};
 use trace::{Platform, Trace};
 
-/// Number of rows that the section lists.
 const TOP: usize = 50;
 
 /// Builds the section. Returns `None` if nothing ran.
@@ -42,7 +41,7 @@ pub(crate) fn section(trace: &Trace, stats: &KernelStats) -> Option<KernelStatis
     })
 }
 
-/// Returns the time by data type, by descending time. The time of kernels without a known type is last.
+/// Returns the time of each data type, longest first. The time of kernels without a known type is last.
 fn data_types(stats: &KernelStats, all: Ps) -> Vec<DataTypeTime> {
     let mut sums: Vec<(Option<&str>, Ps)> = Vec::new();
     for kernel in &stats.kernels {

@@ -4,15 +4,15 @@ use super::Layer;
 use crate::common::statistics::median;
 use base::Ps;
 
-/// Minimum number of layers with the same work for a comparison.
+/// Layers are compared only if at least this number of layers do the same work.
 pub(super) const FEWEST: usize = 4;
 
 /// Layers that a merged layer stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Members {
-    /// Number of the layers.
+    /// Number of layers that the merged layer stands for.
     pub count: u64,
-    /// The slowest of the layers that do the same work. `None` if there are fewer than [`FEWEST`] of these.
+    /// The slowest of the layers that do the same work. `None` if fewer than [`FEWEST`] layers do the same work.
     pub slowest: Option<Slowest>,
 }
 
@@ -34,8 +34,8 @@ impl Slowest {
     }
 }
 
-/// Sets the members of the merged layers whose paths contain a number. `merged_of` has the merged layer of each layer in
-/// `alone`.
+/// Sets the members of the merged layers whose paths contain a number. `merged_of` contains the merged layer of each
+/// layer in `alone`.
 pub(super) fn find(merged: &mut [Layer], alone: &[Layer], merged_of: &[u32]) {
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); merged.len()];
     for (at, &of) in (0u32..).zip(merged_of) {
@@ -77,8 +77,8 @@ fn slowest(alone: &[Layer], members: &[u32]) -> Option<Slowest> {
     Some(Slowest { name: name(alone, slowest), time: time(slowest), median })
 }
 
-/// Returns the layers whose known FLOPs are within 5 % of the median. They do the same work as most layers. Layers of
-/// different sizes also have numbered names: `Dense_0`, `Dense_1`.
+/// Returns the layers whose known FLOPs are within 5 % of the median. These layers do the same work as most layers.
+/// Layers of different sizes also have numbered names: `Dense_0`, `Dense_1`.
 fn equal_work(alone: &[Layer], members: &[u32]) -> Vec<u32> {
     let work = |at: u32| alone.get(at as usize).and_then(|layer| layer.flops).unwrap_or_default();
     let typical = median(&members.iter().map(|&at| work(at)).collect::<Vec<_>>()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Adds up, by layer, the values that are alive when the main program uses the most memory.
+//! Adds up, by layer, the sizes of the values that are alive when the main program uses the most memory.
 
 use rustc_hash::FxHashMap;
 
@@ -10,8 +10,8 @@ use memory::{MAIN, ProgramMemory};
 use run::Run;
 
 impl Layers {
-    /// Returns the bytes of the values that each layer computes and that are alive at the peak, by row. Covers one program: of
-    /// the programs with a buffer assignment, the one with the most self time. Arguments belong to no layer. `None` if no
+    /// Returns, for each row, the bytes of the layer's results that are alive at the peak. Covers only the program with
+    /// the most self time among the programs with a buffer assignment. Arguments belong to no layer. `None` if no
     /// program has a buffer assignment.
     pub fn bytes_at_peak(&self, run: &Run, ops: &Ops, grouping: LayerGrouping) -> Option<Vec<u64>> {
         let program = main_program(run, ops)?;

@@ -74,7 +74,7 @@ pub const NO_PATH: &str = "no framework op";
 pub struct Layer {
     /// Name of the layer, without the names of its enclosing layers.
     pub name: String,
-    /// Index of the layer around it, which is smaller than its own. `None` for the run.
+    /// Index of the enclosing layer, which is always smaller than the layer's own index. `None` for the run.
     pub parent: Option<u32>,
     /// Depth in the tree, 0 for the run.
     pub depth: u32,
@@ -98,9 +98,10 @@ pub struct Layer {
     pub work_time: WorkTime,
     /// Self time by limiting resource, for ops whose limiting resource is known.
     pub by_bound: Vec<(&'static str, Ps)>,
-    /// Time during which a collective runs and its device computes nothing. `None` if the layer has no collective.
+    /// Time during which a collective of the layer runs and its device computes nothing. `None` if the layer has no
+    /// collective.
     pub exposed: Option<Ps>,
-    /// Layers that this layer stands for. `None` if its path contains no number.
+    /// Layers that this layer stands for. `None` if the layer's path contains no number.
     pub members: Option<Members>,
 }
 
@@ -151,7 +152,7 @@ impl Layer {
         }
     }
 
-    /// Returns the limiting resource of the ops that take the most time. `None` if none is known.
+    /// Returns the resource that limits the ops with the most time, or `None` if no limiting resource is known.
     pub fn bound_by(&self) -> Option<&'static str> {
         self.by_bound.iter().max_by_key(|(bound, time)| (*time, std::cmp::Reverse(*bound))).map(|(bound, _)| *bound)
     }
@@ -175,7 +176,6 @@ pub struct Layers {
     pub rows: Vec<Layer>,
 }
 
-/// Function that returns the limiting resource of an op.
 pub(crate) type BoundOf<'b> = &'b dyn Fn(&Op) -> Option<&'static str>;
 
 impl Layers {
@@ -230,7 +230,7 @@ impl Layers {
     }
 }
 
-/// Returns the exposed time of the collectives, by row of [`Ops::rows`].
+/// Returns the exposed time of the collectives. The key is the row in [`Ops::rows`].
 fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<usize, Ps> {
     let mut times: FxHashMap<usize, Ps> = FxHashMap::default();
     // Only a few ops are collectives. For the many others, a failed look-up is enough.
@@ -246,7 +246,6 @@ fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<usize, Ps> {
     times
 }
 
-/// Properties of an op that determine its layer.
 type Key = ([Text; 2], Phase);
 
 fn key(op: &Op, grouping: LayerGrouping) -> Key {
@@ -267,7 +266,6 @@ fn path(trace: &Trace, ops: &Ops, op: &Op, grouping: LayerGrouping) -> Vec<Strin
     }
 }
 
-/// Returns the name of a program without its number.
 fn program_name(module: &str) -> &str {
     module.split('(').next().filter(|module| !module.is_empty()).unwrap_or("no program")
 }
@@ -313,11 +311,9 @@ struct Place {
     alone: u32,
 }
 
-/// Tree of merged layers, and tree of individual layers.
 struct Builder {
     merged: Tree,
     alone: Tree,
-    /// Merged layer of each layer in `alone`.
     merged_of: Vec<u32>,
 }
 
@@ -350,7 +346,7 @@ impl Tree {
         }
     }
 
-    /// Adds each layer to the layer around it.
+    /// Adds the sums of each layer to its enclosing layer.
     fn add_up(&mut self) {
         for at in (1..self.layers.len()).rev() {
             let (above, below) = self.layers.split_at_mut(at);
@@ -391,7 +387,6 @@ impl Builder {
         Builder { merged: Tree::new(), alone: Tree::new(), merged_of: vec![0] }
     }
 
-    /// Returns the place of a path.
     fn place(&mut self, names: Vec<String>) -> Place {
         let mut place = Place { merged: 0, alone: 0 };
         for (level, name) in names.iter().enumerate() {

@@ -5,9 +5,8 @@ use crate::op::ops::Ops;
 use base::{Ps, sort};
 use report::{LayerTime, Phase, PhaseTime};
 
-/// Minimum share of the op time for a layer in the list, in percent.
+/// A layer is listed if it takes at least this share of the time of all ops, in percent.
 const LEAST_PERCENT: f64 = 0.5;
-/// Maximum number of layers that the section lists.
 const MOST: usize = 100;
 
 /// Builds the section from the [merged layers](super::LayerGrouping::Layer). Returns `None` if no op has a framework path.

@@ -1,5 +1,5 @@
 //! Stores the values of every op that queries need, column by column. The rows of a million ops take 250 MB, and a
-//! query needs only a few bytes of each row. Built on first use and then cached.
+//! query needs only a few bytes of each row. The columns are built on first use and then cached.
 
 use super::{Op, Ops, Text, Texts};
 use base::Ps;
@@ -53,7 +53,7 @@ impl OpText {
     }
 }
 
-/// The columns, by row of [`Ops::rows`].
+/// The columns, with one entry per row of [`Ops::rows`].
 #[derive(Clone, Debug, Default)]
 pub struct OpColumns {
     texts: [Vec<u32>; OpText::ALL.len()],
@@ -85,7 +85,7 @@ impl OpColumns {
         self.texts.get(text as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the cumulative self times: for each op, the self time of this op and all ops above it.
+    /// Returns the cumulative self times: for each op, the self time of this op and of all ops in the rows above.
     pub fn cumulative(&self) -> &[Ps] {
         &self.cumulative
     }

@@ -17,7 +17,7 @@ pub struct Coverage {
     pub flops: bool,
     /// True if any op has bytes.
     pub bytes: bool,
-    /// True if any op has bytes by memory.
+    /// True if the bytes of any op are split by memory.
     pub memory: bool,
     /// True if any op has an expression.
     pub expression: bool,

@@ -1,5 +1,5 @@
-//! Decides whether costs of custom calls are usable. The compiler cannot analyse such calls, so only their author can
-//! declare a cost.
+//! Decides whether costs of custom calls are usable. The compiler cannot analyse custom calls, so only the author of a
+//! call can declare a cost.
 //!
 //! XLA writes 0 FLOPs and 0 bytes for most custom calls. For a Pallas kernel, XLA may write 0 bytes, and the FLOPs of
 //! only a single iteration of the grid. Neither number is a usable cost.
@@ -20,8 +20,8 @@ pub enum CustomCall {
 }
 
 impl CustomCall {
-    /// Returns the custom call of an op, or `None` if the op is not a custom call. Uses the instruction if the program
-    /// is in the file, and XLA's category and the expression if not.
+    /// Returns the availability of the author's estimate for an op, or `None` if the op is not a custom call. Uses the
+    /// instruction if the program is in the file, and XLA's category and the expression if not.
     pub(super) fn of(program: Option<(&Module, &Instruction)>, category: &str, expression: &str) -> Option<CustomCall> {
         let Some((module, instruction)) = program else {
             return (category == CUSTOM_CALL || expression.contains(" custom-call(")).then_some(CustomCall::Unknown);

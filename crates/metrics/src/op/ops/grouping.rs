@@ -39,12 +39,12 @@ impl Grouping {
     }
 }
 
-/// A group of ops. The first group is the run, which contains all others.
+/// A group of ops. The first group is the run, which contains all other groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Name of the group.
     pub name: String,
-    /// Index of the enclosing group, which is smaller than its own. `None` for the run.
+    /// Index of the enclosing group, which is always smaller than the group's own index. `None` for the run.
     pub parent: Option<u32>,
     /// Depth in the tree, 0 for the run.
     pub depth: u32,
@@ -55,7 +55,7 @@ pub struct Group {
 pub struct Groups {
     /// The groups, in the order of their first ops.
     pub groups: Vec<Group>,
-    /// The innermost group of each op, by row of [`Ops::rows`].
+    /// The innermost group of each op, with one entry per row of [`Ops::rows`].
     pub of_row: Vec<u32>,
 }
 
@@ -84,7 +84,6 @@ impl Groups {
 
 struct Builder {
     groups: Vec<Group>,
-    /// Groups by enclosing group and name.
     index: FxHashMap<(u32, String), u32>,
 }
 

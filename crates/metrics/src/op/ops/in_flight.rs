@@ -7,7 +7,7 @@
 //! work      [---------------------------------------)      4 GiB in this time is one
 //! ```
 //!
-//! GPUs have no such pairs: the kernel or copy of a start op is the work itself.
+//! GPUs have no asynchronous pairs: the kernel or copy of a start op is the work itself.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use crate::device::devices::Devices;
 use base::{Ps, sort};
 use trace::{Platform, Trace};
 
-/// Sets [`Op::pair`] of every op that belongs to a pair. Reads the events only if there is such an op.
+/// Sets [`Op::pair`] of every op that belongs to a pair. Reads the events only if at least one op belongs to a pair.
 pub(super) fn find_pairs(trace: &Trace, devices: &Devices, ops: &mut Ops) {
     if devices.platform == Some(Platform::Gpu) {
         return;

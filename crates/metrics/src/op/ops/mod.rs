@@ -7,11 +7,11 @@
 //!
 //! An op is an HLO instruction of a program. On a TPU each event is an op, and the profile contains its cost. On a GPU
 //! the kernels name their instruction (`hlo_op`), and the instruction's cost is computed from the embedded HLO. Several
-//! kernels of one instruction form one row. Host events of the CPU backend work in the same way. A kernel that names no
-//! instruction has a row under its own name.
+//! kernels of one instruction form one row. Host events of the CPU backend are treated in the same way. A kernel that
+//! names no instruction has a row under its own name.
 //!
 //! Two sources are not read. `Async XLA Ops` repeats `copy-start` and `copy-done` as spans in flight. SparseCore planes
-//! contain work that runs in parallel with the TensorCore's.
+//! contain work that runs in parallel with the work of the TensorCore.
 
 mod columns;
 mod coverage;
@@ -73,7 +73,7 @@ impl CostSource {
     }
 }
 
-/// An op. Sums cover all its occurrences on all devices.
+/// An op. Sums cover all occurrences of the op on all devices.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
     /// Id of the program.
@@ -101,9 +101,9 @@ pub struct Op {
     pub deduplicated_name: Text,
     /// Sharding of the result in HLO syntax. Empty if the program does not record it.
     pub sharding: Text,
-    /// One of the argument sets of its events.
+    /// One of the argument sets of the op's events.
     pub args: ArgsId,
-    /// Number of starts of the op in the window. On GPUs, the number of starts of its kernels.
+    /// Number of starts of the op in the window. On GPUs, this is the number of starts of the op's kernels.
     pub occurrences: u64,
     /// Number of executions of the instruction. Less than `occurrences` if a library call launches several kernels.
     pub executions: u64,
@@ -115,7 +115,7 @@ pub struct Op {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time during which the op waited for a copy of its operands or results. `None` if the trace has no such times.
+    /// Time during which the op waited for a copy of its operands or results. `None` if the trace does not record it.
     pub dma_stall: Option<Ps>,
     /// FLOPs of all occurrences.
     pub flops: Option<f64>,
@@ -129,16 +129,16 @@ pub struct Op {
     pub cost_source: Option<CostSource>,
     /// Set if the op calls code that the compiler did not generate.
     pub custom_call: Option<CustomCall>,
-    /// Type of the main arithmetic's operands.
+    /// Element type of the operands of the op's main arithmetic.
     pub data_type: Option<DataType>,
     /// True if the op was computed again to save memory. `None` if the op has neither name nor path.
     pub rematerialized: Option<bool>,
-    /// Correction of the number of occurrences, in billionths, because an edge of the window may cut some occurrences.
-    /// See [`Tally::missing`].
+    /// Correction of the number of occurrences, in billionths, for occurrences that an edge of the window cuts. See
+    /// [`Tally::missing`].
     pub missing: i64,
     /// Number of devices in use that the op ran on.
     pub devices: u32,
-    /// True if the op copies between the memories of device and host, or waits for such a copy.
+    /// True if the op copies between device memory and host memory, or waits for such a copy.
     pub over_host_link: bool,
     /// Phase of the training step that the op belongs to. [`Phase::Other`] if no program computes gradients.
     pub phase: Phase,
@@ -162,16 +162,17 @@ pub struct Pair {
 }
 
 impl Op {
-    /// Returns the time during which the op's FLOPs were done and its bytes were moved: the time of all its occurrences
-    /// or, for an op of a pair, the time from start to end of each pair. Incomplete pairs are assumed to take as long
-    /// as the others. Zero if no pair was found.
+    /// Returns the time during which the op's FLOPs were done and its bytes were moved. For an op of a pair, this is
+    /// the time from start to end of all pairs. For any other op, it is the time of all occurrences. Incomplete pairs
+    /// are assumed to take as long as complete pairs. Zero if no pair was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
         Ps::new(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
     }
 
-    /// Returns true for a custom call whose cost is unknown. Rates, roofline and utilisation exclude such calls.
+    /// Returns true for a custom call whose cost is unknown. Rates, roofline and utilisation exclude custom calls of
+    /// unknown cost.
     pub fn is_uncosted_call(&self) -> bool {
         self.custom_call.is_some() && self.cost_source.is_none()
     }
@@ -216,8 +217,8 @@ impl Op {
         (bytes > 0.0).then(|| flops / bytes)
     }
 
-    /// Returns the number of occurrences that the op's cost covers. An occurrence that an edge of the window cuts is included
-    /// by its share inside the window.
+    /// Returns the number of occurrences that the op's cost covers. If an edge of the window cuts an occurrence, only
+    /// its fraction inside the window is included.
     fn occurrences_of_cost(&self) -> f64 {
         self.occurrences as f64 + self.missing as f64 / 1e9
     }
@@ -247,8 +248,8 @@ pub struct WorkTime {
 }
 
 impl WorkTime {
-    /// Adds an op. `counts` is true if its work is part of the sum. If both ops of a pair have the cost, `counts` is true for
-    /// only one of them.
+    /// Adds an op. `counts` is true if the op's work is part of the sum. If both ops of a pair have the cost, `counts`
+    /// is true for only one of them.
     pub fn add(&mut self, op: &Op, counts: bool) {
         self.self_time += op.self_time;
         if op.pair.is_some() {
@@ -278,13 +279,13 @@ pub fn rate(amount: f64, time: Ps) -> Option<f64> {
 /// All ops of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Ops {
-    /// Ops by descending self time.
+    /// Ops, sorted by descending self time.
     pub rows: Vec<Op>,
     /// The row of each name and argument set that occurs in events of ops, in order of first occurrence.
     pub entries: Vec<((StrId, ArgsId), u32)>,
-    /// The texts of the rows that are not among the trace's strings.
+    /// Texts of the rows, if the trace's strings do not contain them.
     pub texts: Texts,
-    /// Sum of the windows of the devices in use.
+    /// Sum of the lengths of the windows of the devices in use.
     pub device_time: Ps,
     /// Self time of all ops.
     pub op_time: Ps,
@@ -292,7 +293,7 @@ pub struct Ops {
     pub idle: Ps,
     /// True if one of the programs computes gradients, so that ops have phases.
     pub has_gradients: bool,
-    /// True if a compiled program determines the phases. False if only framework paths do.
+    /// True if a compiled program determines the phases. False if only framework paths determine the phases.
     pub has_phases_of_programs: bool,
 }
 

@@ -31,27 +31,27 @@ struct Resolver<'a> {
     platform: Option<Platform>,
     host: u16,
     categorizer: Categorizer<'a>,
-    /// Texts of the categories, by category index.
     categories: Vec<Text>,
     programs: FxHashMap<i64, Text>,
     /// Ids that hosts gave to programs with different names.
     ambiguous: FxHashSet<i64>,
-    /// Source lines of ops, by source and call stack.
+    /// Source lines of ops. The key is the recorded source and the call stack.
     sources: FxHashMap<(StrId, StrId), Text>,
     /// Phases of the instructions of each module that was used. `None` for a module without gradients.
     phases: FxHashMap<*const Module, Option<Phases>>,
-    /// Rows of the ops.
+    /// Phase that each framework path names. A million ops may have a few thousand paths.
+    named_phases: FxHashMap<Text, Phase>,
     numbers: Numbering<OpKey>,
-    /// Number of runs of each kernel of an op, by row and kernel name (GPU).
+    /// Number of runs of each kernel of an op (GPU). The key is the row of the op and the kernel name.
     kernels: FxHashMap<(usize, StrId), u64>,
-    /// Time of each op by the category of its kernels (GPU).
+    /// Time that each op spends in kernels of each category (GPU).
     times: FxHashMap<(usize, CategoryId), Ps>,
-    /// Largest of these times, by row.
+    /// For each row, the longest of its times in `times`.
     longest: Vec<Ps>,
     ops: Ops,
 }
 
-/// Returns one row per op, by descending self time.
+/// Returns one row per op, sorted by descending self time.
 pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules) -> Ops {
     let mut resolver = Resolver {
         trace,
@@ -64,6 +64,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         ambiguous: modules.ambiguous_ids(),
         sources: FxHashMap::default(),
         phases: FxHashMap::default(),
+        named_phases: FxHashMap::default(),
         numbers: Numbering::with_capacity(tallies.entries.len()),
         kernels: FxHashMap::default(),
         times: FxHashMap::default(),
@@ -99,8 +100,8 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     Ops { rows, texts, entries, has_gradients, has_phases_of_programs, ..Ops::default() }
 }
 
-/// Sets [`Op::devices`]. `entries` has the row of each of `tallies`. A device that ran an op with several argument sets is
-/// counted once.
+/// Sets [`Op::devices`]. `entries` contains the row of each entry of `tallies`. A device that ran an op with several
+/// argument sets is counted once.
 fn count_devices(rows: &mut [Op], entries: &[((StrId, ArgsId), u32)], tallies: &Tallies) {
     let row = |entry: usize| entries.get(entry).map(|&(_, row)| row);
     let last = tallies.entries.iter().enumerate().map(|(entry, (_, tally))| (entry, tally.devices));
@@ -120,7 +121,7 @@ fn count_devices(rows: &mut [Op], entries: &[((StrId, ArgsId), u32)], tallies: &
 }
 
 impl Resolver<'_> {
-    /// Adds a tally and returns its row.
+    /// Adds a tally to the row of its op, and returns that row.
     fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) -> usize {
         let args = self.trace.args.get(args_id);
         let key = self.key(name, args_id, &args);
@@ -265,7 +266,10 @@ impl Resolver<'_> {
         op.rematerialized = has_text.then(|| name.contains(".remat") || path.contains("rematted_computation"));
         match program {
             Some((module, instruction)) => self.set_phase(&mut op, module, instruction),
-            None => op.phase = hlo::named_phase(path).unwrap_or_default(),
+            None => {
+                let named = self.named_phases.entry(op.framework_path);
+                op.phase = *named.or_insert_with(|| hlo::named_phase(path).unwrap_or_default());
+            }
         }
         if op.data_type.is_none() {
             op.data_type = result_type(self.ops.texts.get(self.trace, op.expression));
@@ -273,7 +277,6 @@ impl Resolver<'_> {
         op
     }
 
-    /// Sets the phase of an op from its compiled program.
     fn set_phase(&mut self, op: &mut Op, module: &Module, instruction: &Instruction) {
         let phases = self.phases.entry(std::ptr::from_ref(module)).or_insert_with(|| Phases::of(module));
         let Some((phases, at)) = phases.as_ref().zip(module.index_of(instruction)) else {
@@ -285,7 +288,6 @@ impl Resolver<'_> {
         op.is_mixed = phases.is_mixed(module, instruction);
     }
 
-    /// Returns the source line of an op from its event.
     fn source(&mut self, args: &Args) -> Text {
         let (texts, trace) = (&mut self.ops.texts, self.trace);
         *self.sources.entry((args.source, args.source_stack)).or_insert_with(|| texts.keep(trace, trace.source(args)))
@@ -349,7 +351,7 @@ impl Resolver<'_> {
 ///                      fill 10   dot 5   convert 5      5 executions with two fills each
 /// ```
 ///
-/// So the result is the largest count that is at most one and a half times the smallest.
+/// The result is therefore the largest count that is at most one and a half times the smallest.
 fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64> {
     let mut least: FxHashMap<usize, u64> = FxHashMap::default();
     for (&(row, _), &count) in kernels {

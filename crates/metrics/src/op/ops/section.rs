@@ -5,13 +5,12 @@ use base::{Ps, sort};
 use report::{OpStatistics, TopOp};
 use trace::Trace;
 
-/// Number of ops that the section lists.
 const TOP_OPS: usize = 50;
 
 /// Number of operands whose shapes the section lists, largest first. Fusions and tuples may have hundreds.
 const MOST_OPERANDS: usize = 4;
 
-/// Returns the largest operands, in the order of the instruction.
+/// Returns the largest operands, in the order in which the instruction lists them.
 fn largest(operands: Vec<String>) -> Vec<String> {
     let mut by_size: Vec<usize> = (0..operands.len()).collect();
     sort::sort_by(&mut by_size, |&a, &b| {

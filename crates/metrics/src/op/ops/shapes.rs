@@ -52,7 +52,7 @@ fn shape(text: &str) -> Option<&str> {
     (word.contains('[') && word.ends_with(']')).then_some(word)
 }
 
-/// Returns the index of the closing parenthesis, for text that starts after the opening one.
+/// Returns the index of the closing parenthesis. The opening parenthesis is directly before `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 1_usize;
     text.bytes().position(|byte| {
@@ -65,7 +65,8 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// Splits the text after an opening parenthesis, up to the closing one, at commas that are not inside brackets.
+/// Splits the arguments at commas that are not inside brackets. `text` begins after the opening parenthesis, and the
+/// arguments end at the closing parenthesis.
 fn arguments_of(text: &str) -> impl Iterator<Item = &str> {
     let text = closing(text).and_then(|end| text.get(..end)).unwrap_or_default();
     let mut depth = 0_i32;

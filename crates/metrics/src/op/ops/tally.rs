@@ -11,9 +11,9 @@ use trace::{ArgsId, EventColumn, EventKind, Interval, Numbering, StrId, Trace, i
 pub struct Tally {
     /// Number of starts of the op in the window.
     pub count: u64,
-    /// Number of events that continue an execution that an earlier event began.
+    /// Number of events that only continue an execution of an earlier event.
     pub parts: u64,
-    /// Time during which no op that started later ran on its line, by [`self_times`].
+    /// Time during which no op that started later ran on the op's line, as computed by [`self_times`].
     pub self_time: Ps,
     /// Shortest self time.
     pub min_self: Ps,
@@ -25,18 +25,18 @@ pub struct Tally {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time during which the op waited for a copy of its operands or results, if the trace has such times.
+    /// Time during which the op waited for a copy of its operands or results, if the trace records such waits.
     pub dma_stall: Ps,
-    /// Correction of `count` for occurrences that an edge of the window cuts, in billionths. The cost of a part is
-    /// proportional to the part's length. For an op that started before the window, the part inside the window is
-    /// added. For an op that continues after the window, the part outside the window is subtracted.
+    /// Correction of `count` for occurrences that an edge of the window cuts, in billionths. The cost of a part of an
+    /// occurrence is proportional to the part's length. For an op that started before the window, the part inside the
+    /// window is added. For an op that continues after the window, the part outside the window is subtracted.
     pub missing: i64,
     /// The last range of devices in use that the op ran on; see [`Tallies::earlier`].
     pub devices: DeviceRange,
 }
 
-/// Consecutive devices in use, from `first` to before `end`. The devices of an op usually form one range, even if there
-/// are thousands: all devices, or the devices of one host.
+/// Consecutive devices in use, from `first` up to the device before `end`. The devices of an op usually form one range,
+/// even if there are thousands: all devices, or the devices of one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceRange {
     /// Index into [`Devices::used`].
@@ -49,8 +49,8 @@ impl DeviceRange {
     /// A range without devices.
     pub const NONE: DeviceRange = DeviceRange { first: 0, end: 0 };
 
-    /// Extends the range by `device`, which must not be before its last device. If this starts a new range, returns the old
-    /// range.
+    /// Extends the range by `device`, which must not be before the range's last device. If this starts a new range,
+    /// returns the old range.
     fn extend(&mut self, device: u32) -> Option<DeviceRange> {
         if self.end == device + 1 {
             return None;
@@ -98,7 +98,8 @@ impl Tally {
 pub struct Tallies {
     /// The names, argument sets and tallies.
     pub entries: Vec<((StrId, ArgsId), Tally)>,
-    /// Earlier ranges of devices, by index of the entry. The last range is in the [`Tally`] itself.
+    /// Earlier ranges of devices, each with the index of its entry in `entries`. The last range is in the [`Tally`]
+    /// itself.
     pub earlier: Vec<(u32, DeviceRange)>,
     /// Cache of the categories that were recognised so far.
     pub(crate) recognised: Recognised,

@@ -33,7 +33,7 @@ fn nested_ops_take_their_time_out_of_their_parent_and_async_lines_do_not_count()
     assert_eq!((us(ops.op_time), us(ops.device_time), us(ops.idle)), (100, 100, 0));
 }
 
-/// Counted by hand: 10 µs of 20 µs busy, in the 100 µs from the first op to the last.
+/// Each op takes 10 of the 20 busy µs, and 10 of the 100 µs from the first op to the last.
 #[test]
 fn an_op_has_shares_of_busy_time_and_of_measured_time() {
     let mut b = TraceBuilder::new();
@@ -176,7 +176,8 @@ fn scopes_make_a_tree_whose_children_add_up() {
 ///        0       10                     80         100
 ///        [known  )  nothing runs        [unknown   )
 /// ```
-/// The known op needs 40 % of its time at the peak. 80 of the 100 us are judged, and the device is used for 4 of these.
+/// At the peak, the known op would need 40 % of its time. The judged time consists of this op and the idle time, 80 us
+/// in total. The device is used for 4 us of the judged time.
 #[test]
 fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     let mut b = TraceBuilder::new();
@@ -265,7 +266,8 @@ proptest! {
     }
 }
 
-/// A pair moves 1,000 bytes from 0 to 65 us. Its ops take 1 us and 5 us of this time. The end of another pair was cut off.
+/// A pair moves 1,000 bytes from 0 to 65 us. The two ops of the pair take 1 us and 5 us of this time. The end of
+/// another pair was cut off.
 ///
 /// ```text
 /// [copy-start.3)[fusion.1       )[copy-done.3)   [copy-start.4)
@@ -310,7 +312,7 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
 }
 
 /// Builds ops on many devices: `everywhere` runs on all devices with two argument sets, and `thirds` on every third
-/// device. `two` runs with one argument set on the even devices and with another on the odd ones. `last` runs on the
+/// device. `two` runs with one argument set on the even devices and with another on the odd devices. `last` runs on the
 /// last 37 devices.
 fn of_devices(devices: i64) -> Trace {
     let mut b = TraceBuilder::new();

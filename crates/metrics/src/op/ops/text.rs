@@ -2,11 +2,11 @@
 
 use trace::{StrId, Strings, Trace, instruction_name};
 
-/// Handle of a row's text, four bytes. Identical texts have the same handle.
+/// Handle of a row's text, which takes four bytes. Identical texts have the same handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text(u32);
 
-/// Flag of texts that are not among the trace's strings.
+/// Bit that marks the handle of a text that the trace's strings do not contain.
 const OWN: u32 = 1 << 31;
 
 /// The texts that are not among the trace's strings.
@@ -27,7 +27,8 @@ impl Texts {
         trace.strings.find(text).map_or_else(|| new(&mut self.own), Texts::of_trace)
     }
 
-    /// Stores the instruction that an event's `hlo_op` names, and returns its handle. Empty for an empty name.
+    /// Stores the instruction that an event's `hlo_op` names, and returns its handle. The text is empty if the name is
+    /// empty.
     pub fn instruction(&mut self, trace: &Trace, hlo_op: StrId) -> Text {
         let named = trace.text(hlo_op);
         let instruction = instruction_name(named);
@@ -41,7 +42,7 @@ impl Texts {
     }
 
     /// Returns all texts by number, as two tables: first the trace's texts, then the other texts. Each table consists
-    /// of the concatenated texts and the end of each.
+    /// of the concatenated texts, and the offset at which each text ends.
     pub fn tables<'a>(&'a self, trace: &'a Trace) -> [(&'a str, &'a [usize]); 2] {
         [trace.strings.parts(), self.own.parts()]
     }
@@ -57,7 +58,7 @@ impl Texts {
         if text.0 & OWN == 0 { id } else { id.saturating_add(u32::try_from(trace.strings.len()).unwrap_or(u32::MAX)) }
     }
 
-    /// Returns the text with a [number](Texts::number), or an empty text if there is none.
+    /// Returns the text with a [number](Texts::number), or an empty text if no text has this number.
     pub fn of_number<'t>(&'t self, trace: &'t Trace, number: u32) -> &'t str {
         let number = number as usize;
         match number.checked_sub(trace.strings.len()) {

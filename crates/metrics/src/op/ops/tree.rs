@@ -28,13 +28,13 @@ pub struct OpNode {
     /// True if the node stands for the time during which the devices ran nothing. The name alone does not show this,
     /// because a scope of the program may have any name.
     pub is_idle: bool,
-    /// Self time of all ops below.
+    /// Self time of all ops below the node.
     pub time: Ps,
-    /// Occurrences of all ops below.
+    /// Occurrences of all ops below the node.
     pub occurrences: u64,
-    /// Sum of the known FLOPs of the ops below. `None` if no FLOPs are known.
+    /// Sum of the known FLOPs of the ops below the node. `None` if no FLOPs are known.
     pub flops: Option<f64>,
-    /// Sum of the known bytes of the ops below. `None` if no bytes are known.
+    /// Sum of the known bytes of the ops below the node. `None` if no bytes are known.
     pub bytes: Option<f64>,
     /// Part of `time` in ops whose cost is known.
     pub known: Ps,
@@ -113,9 +113,9 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// Builds a tree for a chart. It contains the groups of the ops that pass the filter, or of all ops if there is no
-    /// filter. Of the ops themselves, it contains only those that take at least `least_share` of the total time. FLOPs
-    /// and bytes are left out. If there is no filter, the tree also includes the time during which devices ran nothing.
+    /// Builds a tree for a chart. The tree contains the groups of the ops that pass the filter, or of all ops if there
+    /// is no filter. It contains only ops that take at least `least_share` of the total time. FLOPs and bytes are left
+    /// out. If there is no filter, the tree also includes the time during which devices ran nothing.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,
@@ -170,7 +170,7 @@ fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
     })
 }
 
-/// The wasted time of each op, by row. Cached because it is expensive to compute.
+/// The wasted time of each op, in the order of [`Ops::rows`]. Cached because it is expensive to compute.
 #[derive(Clone, Debug, Default)]
 pub struct Wasted(Vec<Option<Ps>>);
 
@@ -187,7 +187,7 @@ impl Wasted {
     }
 }
 
-/// Number of rows in each block of [`trace::in_blocks`].
+/// Number of rows that are read at a time.
 const BLOCK: usize = 2048;
 
 fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t OpNode) -> &'t str {
@@ -218,7 +218,6 @@ struct Builder {
 }
 
 impl Builder {
-    /// Creates the groups, without time.
     fn new(groups: &Groups) -> Builder {
         let nodes = groups.groups.iter().map(|group| node(group.name.clone(), group.parent, group.depth));
         Builder { nodes: nodes.collect() }
@@ -262,7 +261,6 @@ impl Builder {
         }
     }
 
-    /// Creates an op below its group, without time.
     fn empty_leaf(&self, parent: u32, row: usize) -> OpNode {
         let depth = self.nodes.get(parent as usize).map_or(0, |node| node.depth) + 1;
         OpNode { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) }
@@ -301,7 +299,6 @@ impl Builder {
         });
     }
 
-    /// Changes a node and all its ancestors.
     fn add(&mut self, at: u32, change: impl Fn(&mut OpNode)) {
         let mut next = Some(at);
         while let Some(node) = next.and_then(|at| self.nodes.get_mut(at as usize)) {

@@ -19,10 +19,11 @@ pub enum NodeText {
     Path,
 }
 
-/// The columns, by node.
+/// The columns, with one entry per node.
 #[derive(Clone, Debug, Default)]
 pub struct TreeColumns {
-    /// Names and paths of groups that are not among the ops' texts. Their numbers start after the numbers of the ops' texts.
+    /// Names and paths of groups that are not among the ops' texts. The numbers of these texts start after the numbers
+    /// of the ops' texts.
     texts: Strings,
     columns: [Vec<u32>; 4],
 }
@@ -67,7 +68,7 @@ impl TreeColumns {
         self.columns.get(text as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the concatenated texts that are not among the ops' texts, and the end of each.
+    /// Returns the concatenated texts that are not among the ops' texts, and the offset at which each text ends.
     pub fn table(&self) -> (&str, &[usize]) {
         self.texts.parts()
     }

@@ -1,5 +1,5 @@
-//! Stores the labels of all ops as columns of numbers. Built on first use and then cached: placing a million ops on the
-//! roofline takes longer than a query.
+//! Stores the labels of all ops as columns of numbers. The labels are built on first use and then cached, because
+//! placing a million ops on the roofline takes longer than a query.
 
 use super::{Bound, Roofline};
 use crate::common::labels::Labels;
@@ -34,7 +34,7 @@ impl OpLabel {
     ];
 }
 
-/// The columns, by row of [`Ops::rows`].
+/// The columns, with one entry per row of [`Ops::rows`].
 #[derive(Clone, Debug, Default)]
 pub struct OpLabels {
     labels: Labels,
@@ -42,7 +42,7 @@ pub struct OpLabels {
 }
 
 impl OpLabels {
-    /// Builds the labels of these ops. Their numbers start after the numbers of the ops' texts.
+    /// Builds the labels of these ops. The labels' numbers start after the numbers of the ops' texts.
     pub fn new(trace: &Trace, ops: &Ops, roofline: &Roofline) -> OpLabels {
         let mut labels = Labels::new(ops.texts.count(trace));
         let mut columns: [Vec<u32>; OpLabel::ALL.len()] = Default::default();

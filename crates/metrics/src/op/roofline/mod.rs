@@ -2,7 +2,7 @@
 //! and which resource limits the op.
 //!
 //! Reads the op statistics and the stats of the device planes. The peaks come from the device's stats in the profile,
-//! or from the vendor's published numbers. If neither is known, crossprof does not guess.
+//! or from the vendor's published numbers. If neither source contains the peaks, crossprof does not guess.
 
 mod labels;
 mod peaks;
@@ -35,7 +35,7 @@ use trace::{PlaneKind, Platform, StatValue, Trace};
 pub struct Roofline {
     /// The peaks of one device. `None` if the device is unknown.
     pub peaks: Option<Peaks>,
-    /// All ops together, over the window of the devices.
+    /// Work of all ops together, in the windows of the devices.
     pub program: Work,
     /// FLOP/s that one device can reach with the program's mix of data types.
     pub program_peak: Option<f64>,
@@ -47,7 +47,7 @@ pub struct Roofline {
     pub utilization: Utilization,
     /// Utilisation of the matrix units and of the main memory's bandwidth in percent, from the TPU runtime's counters.
     pub counters: [Option<f64>; 2],
-    /// True for ops of a GPU, because the cost of elementwise ops is then in cycles.
+    /// True on a GPU, where XLA gives the cost of elementwise ops in cycles.
     gpu: bool,
     /// Names of the ops that multiply matrices although their category does not show it.
     products: FxHashSet<Text>,
@@ -109,7 +109,7 @@ impl Roofline {
         peaks.reached(op.data_type, op.family).map(|(arithmetic, _)| arithmetic)
     }
 
-    /// Places several ops on the roofline as a single point. The compute roof follows from their mix of data types.
+    /// Places several ops on the roofline as a single point. The compute roof follows from the ops' mix of data types.
     /// Returns `None` if the peaks are unknown.
     pub fn point_of_all(&self, ops: &[&Op]) -> Option<Point> {
         if let &[op] = ops {
@@ -127,8 +127,9 @@ impl Roofline {
         if self.counts_cycles(op) { Op { flops: None, ..*op } } else { *op }
     }
 
-    /// Returns true if the op's cost is in cycles instead of FLOPs. XLA's analysis for GPUs weights elementwise
-    /// arithmetic in this way, so only matrix products, convolutions and attention can be compared with a peak.
+    /// Returns true if the op's cost is in cycles instead of FLOPs. XLA's analysis for GPUs gives the cost of
+    /// elementwise arithmetic in cycles, so only matrix products, convolutions and attention can be compared with a
+    /// peak.
     pub fn counts_cycles(&self, op: &Op) -> bool {
         let product = matches!(op.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
         self.gpu && op.cost_source == Some(CostSource::Hlo) && !product && !self.products.contains(&op.name)
@@ -141,14 +142,14 @@ impl Roofline {
         Some(rate(self.program.level(Level::Hbm)?, self.program.time)? / peak)
     }
 
-    /// Places the program on the roofline. The compute roof follows from its mix of data types.
+    /// Places the program on the roofline. The compute roof follows from the program's mix of data types.
     pub fn program_point(&self) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
         Some(point::place(peaks, &self.program, None, self.program_peak, None))
     }
 }
 
-/// Returns the mean of a stat of the host planes, or `None` if no host has it.
+/// Returns the mean of the stat `name` over all host planes, or `None` if no host plane has this stat.
 fn counter(trace: &Trace, name: &str) -> Option<f64> {
     let values = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Host).filter_map(|plane| {
         match trace.plane_stat(plane, name)? {
@@ -160,13 +161,12 @@ fn counter(trace: &Trace, name: &str) -> Option<f64> {
     mean(&values.collect::<Vec<f64>>())
 }
 
-/// Returns true for loops, calls and branches. They contain ops with separate rows, and their cost is the cost of the
-/// contained ops.
+/// Returns true for loops, calls and branches. A loop, call or branch contains ops that have rows of their own, and its
+/// cost is the sum of their costs.
 fn holds_others(category: &str) -> bool {
     matches!(category, hlo_categories::WHILE | hlo_categories::CONDITIONAL | hlo_categories::CALL)
 }
 
-/// Sums over the ops of a program.
 #[derive(Default)]
 struct ProgramCosts {
     flops: Option<f64>,
@@ -211,14 +211,14 @@ impl ProgramCosts {
         sums
     }
 
-    /// Returns the FLOP/s that the mix of data types can reach.
+    /// Returns the peak FLOP/s for the program's mix of data types.
     fn mixed_peak(&self) -> Option<f64> {
         self.flops.filter(|_| self.ideal_seconds > 0.0).map(|flops| flops / self.ideal_seconds)
     }
 
-    /// Computes the work of the program. The bytes of the main memory come from ops whose bytes are split by memory. If no op
-    /// has such bytes, all bytes are included. XProf does the same, because a TPU's `copy-done` repeats the bytes of its
-    /// `copy-start` without splitting them.
+    /// Computes the work of the program. The bytes of the main memory come from ops whose bytes are split by memory. If
+    /// no op's bytes are split, all bytes are included. XProf has the same rule, because a TPU's `copy-done` repeats
+    /// the bytes of its `copy-start` without splitting them.
     fn work(&self, time: Ps) -> Work {
         let mut level_bytes = self.levels;
         if let Some(hbm) = level_bytes.first_mut().filter(|_| !self.split) {

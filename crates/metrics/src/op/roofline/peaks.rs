@@ -1,7 +1,8 @@
 //! Finds the peaks of a device: arithmetic by data type, and the bandwidth of each level of its memory.
 //!
-//! The plane's own stats take precedence, and the facts about the device supply the rest. A device that the user chose
-//! replaces both. One device represents all devices of a run, because they are identical.
+//! The plane's own stats take precedence, and the facts about the device supply the missing peaks. If the user chose a
+//! device, all peaks come from the facts about that device. One device represents all devices of a run, because the
+//! devices of a run are identical.
 
 use crate::device::devices::Devices;
 use crate::op::categories::OpFamily;
@@ -40,13 +41,13 @@ impl Source {
 pub enum Level {
     /// Main memory.
     Hbm,
-    /// A TPU's common memory, read.
+    /// Reads from a TPU's common memory.
     CmemRead,
-    /// A TPU's common memory, written.
+    /// Writes to a TPU's common memory.
     CmemWrite,
-    /// A TPU's vector memory, read.
+    /// Reads from a TPU's vector memory.
     VmemRead,
-    /// A TPU's vector memory, written.
+    /// Writes to a TPU's vector memory.
     VmemWrite,
     /// A GPU's shared memory or L1.
     Local,
@@ -57,7 +58,7 @@ impl Level {
     pub const ALL: [Level; 6] =
         [Level::Hbm, Level::CmemRead, Level::CmemWrite, Level::VmemRead, Level::VmemWrite, Level::Local];
 
-    /// Returns XProf's name of the level.
+    /// Returns XProf's name for the level.
     pub fn label(self) -> &'static str {
         match self {
             Level::Hbm => "HBM",
@@ -82,16 +83,17 @@ pub struct Bandwidth {
 /// The peaks of one device.
 #[derive(Clone, Debug)]
 pub struct Peaks {
-    /// Name of the chosen device, or of the profile's device if the user chose none.
+    /// Name of the chosen device, or of the profile's device if the user chose no device.
     pub device: String,
-    /// The device in the facts, if it is known.
+    /// The device's entry in the facts, if the device is known.
     pub facts: Option<&'static Device>,
     /// Labels of other devices that are sold under the name in the profile. crossprof assumes that the device is the
     /// one in `facts`.
     pub others: Vec<&'static str>,
-    /// Dense arithmetic, in FLOP/s.
+    /// Peak rates of dense arithmetic, in FLOP/s.
     pub rates: Rates,
-    /// Source of `rates`. If a TPU's profile records one rate, the other rates are scaled from the facts.
+    /// Source of `rates`. A TPU's profile records the bfloat16 rate only, and the other rates are scaled from the
+    /// facts.
     pub rates_source: Source,
     /// Bandwidths by [`Level`]. `None` for levels that the device lacks or whose bandwidth is unknown.
     levels: [Option<Bandwidth>; Level::ALL.len()],
@@ -99,7 +101,7 @@ pub struct Peaks {
     pub interconnect_bytes_per_second: Option<f64>,
     /// The single peak that XProf compares every op with, in FLOP/s.
     pub xprof_flops_per_second: Option<f64>,
-    /// XProf's bandwidth of the main memory, in bytes per second.
+    /// Bandwidth of the main memory that XProf uses, in bytes per second.
     pub xprof_hbm_bytes_per_second: Option<f64>,
     /// True if products of single-precision operands run as TF32, which is XLA's default on NVIDIA GPUs.
     tf32: bool,
@@ -133,12 +135,14 @@ impl Peaks {
         highest
     }
 
-    /// Returns the FLOPs per byte above which a level no longer limits arithmetic of `flops_per_second`.
+    /// Returns the FLOPs per byte above which the bandwidth of `level` no longer limits an op that computes at
+    /// `flops_per_second`.
     pub fn ridge_point(&self, level: Level, flops_per_second: f64) -> Option<f64> {
         self.level(level).map(|bandwidth| flops_per_second / bandwidth.bytes_per_second)
     }
 
-    /// Returns the FLOPs per byte above which the main memory no longer limits an op, with XProf's single peak.
+    /// Returns the FLOPs per byte above which the main memory no longer limits an op, if the op is compared with
+    /// XProf's single peak.
     pub fn xprof_ridge_point(&self) -> Option<f64> {
         Some(self.xprof_flops_per_second? / self.xprof_hbm_bytes_per_second?)
     }
@@ -181,14 +185,13 @@ pub fn peaks(trace: &Trace, devices: &Devices, chosen: Option<&str>) -> Option<P
     })
 }
 
-/// Stats of a plane.
 struct Stats<'a> {
     trace: &'a Trace,
     plane: &'a Plane,
 }
 
 impl Stats<'_> {
-    /// Returns a positive number. A zero in the profile means that the number is absent.
+    /// Returns the number in a stat if it is positive. A zero in the profile means that the number is unknown.
     fn number(&self, name: &str) -> Option<f64> {
         let value = match self.trace.plane_stat(self.plane, name)? {
             StatValue::Int(value) => value as f64,
@@ -205,7 +208,7 @@ impl Stats<'_> {
         }
     }
 
-    /// Returns a bandwidth of a TPU.
+    /// Returns a TPU's bandwidth from a stat in gigabytes per second.
     fn giga(&self, name: &str) -> Option<Bandwidth> {
         let bytes_per_second = self.number(name)? * 1e9;
         Some(Bandwidth { bytes_per_second, source: Source::Profile })
@@ -231,7 +234,7 @@ fn stated(stats: &Stats<'_>) -> Option<Peaks> {
     Some(Peaks { device: name.map_or(peaks.device, |name| format!("{name}{assumed}")), others, ..peaks })
 }
 
-/// Returns peaks whose only source is the facts.
+/// Returns peaks that come only from the facts.
 fn unknown(facts: &'static Device) -> Peaks {
     let source = Source::Facts;
     let hbm = facts.hbm_bytes_per_second.map(|bytes_per_second| Bandwidth { bytes_per_second, source });
@@ -249,8 +252,8 @@ fn unknown(facts: &'static Device) -> Peaks {
     }
 }
 
-/// Reads the peaks of a TPU from its stats. If the plane is a core, its stats are the peaks of one core, so the rates
-/// of the other types are scaled by the same factor.
+/// Reads the peaks of a TPU from its stats. The stats record only the bfloat16 rate. The rates of the other types are
+/// scaled by the same factor, because the plane may stand for one core of the chip.
 fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     let peak = stats.number("peak_teraflops_per_second")? * 1e12;
     let mut rates = facts.map(|facts| facts.rates).unwrap_or_default();

@@ -24,9 +24,9 @@ pub struct Work {
     pub model_flops: Option<f64>,
     /// Bytes read and written, over all memories.
     pub bytes: Option<f64>,
-    /// Bytes read and written by [`Level`].
+    /// Bytes read and written at each [`Level`].
     pub level_bytes: [Option<f64>; Level::ALL.len()],
-    /// Time of the work, summed over devices.
+    /// Time that the work takes, summed over devices.
     pub time: Ps,
     /// Time during which the work was done: see [`Op::work_time`].
     pub work_time: Ps,
@@ -93,7 +93,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Returns XProf's name of the resource.
+    /// Returns XProf's name for the resource.
     pub fn label(self) -> &'static str {
         match self {
             Bound::Compute => "Compute",
@@ -116,7 +116,7 @@ pub struct Point {
     /// The arithmetic type (for example bf16) whose peak rate the op is compared with. `None` in a comparison by
     /// XProf's rules.
     pub arithmetic: Option<Arithmetic>,
-    /// Peak of that arithmetic, in FLOP/s.
+    /// Peak rate of this arithmetic type, in FLOP/s.
     pub peak_flop_rate: Option<f64>,
     /// `flop_rate / peak_flop_rate`.
     pub compute_efficiency: Option<f64>,
@@ -124,17 +124,17 @@ pub struct Point {
     pub max_mem_bw_utilization: Option<f64>,
     /// The roof that the op is closest to.
     pub bound_by: Bound,
-    /// Share of that roof that the op reaches.
+    /// Share of the closest roof that the op reaches.
     pub roofline_efficiency: Option<f64>,
-    /// FLOP/s at that roof, with the same bytes per FLOP.
+    /// FLOP/s that the op would reach at the closest roof, with the same bytes per FLOP.
     pub optimal_flop_rate: Option<f64>,
     /// FLOPs per byte of the limiting resource.
     pub bottleneck_intensity: Option<f64>,
 }
 
 impl Point {
-    /// Converts the point of a copy to or from the host. Such a copy is far below the device's own roofs, and the
-    /// link's peak is unknown.
+    /// Returns the point of a copy to or from the host, with the host link as the limit. A copy to or from the host is
+    /// far below the device's own roofs, and the link's peak is unknown.
     pub(super) fn under_host_link(self) -> Point {
         Point {
             bound_by: Bound::HostLink,
@@ -157,8 +157,8 @@ pub fn point(peaks: &Peaks, op: &Op) -> Point {
 /// be the limit.
 const LEAST_MEMORY_SHARE: f64 = 0.35;
 
-/// Compares an op only with the memory roofs. An op that uses little of their bandwidth has no known limit, because its
-/// arithmetic may limit it.
+/// Compares an op only with the memory roofs. If the op uses little of the memories' bandwidth, its limit is unknown,
+/// because arithmetic may limit the op.
 pub fn point_of_memory(peaks: &Peaks, op: &Op) -> Point {
     let point = place(peaks, &Work::of(op), None, None, None);
     if point.roofline_efficiency.is_none_or(|share| share >= LEAST_MEMORY_SHARE) {

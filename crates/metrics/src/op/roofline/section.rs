@@ -6,8 +6,8 @@ use crate::step::window::WindowKind;
 use base::{Warning, WarningCode, format, sort};
 use facts::Arithmetic;
 
-/// Builds `roofline` of the report. Returns `None` if the peaks are unknown. `window` is the window that the numbers
-/// cover.
+/// Builds the section `roofline` of the report. Returns `None` if the peaks are unknown. `window` is the window that
+/// the numbers cover.
 pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofline> {
     let peaks = roofline.peaks.as_ref()?;
     let kinds = Arithmetic::ALL.into_iter();
@@ -44,8 +44,8 @@ pub fn warnings(roofline: &Roofline) -> Vec<Warning> {
 fn assumption(peaks: &Peaks) -> Option<Warning> {
     let assumed = peaks.facts.filter(|_| !peaks.others.is_empty())?;
     let message = format!(
-        "The profile does not name the exact product of its devices. The peaks are those of the {}. The devices may \
-         also be the {}.",
+        "The profile does not name the exact product of its devices. crossprof uses the peaks of the {}, but the \
+         devices may also be the {}.",
         assumed.label,
         peaks.others.join(" or the ")
     );
@@ -57,8 +57,8 @@ fn missing_costs(roofline: &Roofline) -> Option<Warning> {
     let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
     let counted = roofline.known_time_percent.unwrap_or(0.0);
     let message = format!(
-        "Custom calls with unknown FLOPs and bytes take {} of the op time. MFU and HFU cover {} of it. The roofline, \
-         rates and utilisation leave these calls out.",
+        "Custom calls with unknown FLOPs and bytes take {} of the op time. MFU and HFU cover {} of the op time. \
+         The roofline, rates and utilisation leave these calls out.",
         format::percent(calls),
         format::percent(counted)
     );

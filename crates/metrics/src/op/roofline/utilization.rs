@@ -40,7 +40,7 @@ impl Default for Utilization {
     }
 }
 
-/// Time in seconds that the model's arithmetic, and all arithmetic, would take at the peak.
+/// Times in seconds that the model's arithmetic and all arithmetic would take at the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Ideal {
     model: f64,
@@ -53,8 +53,8 @@ impl Ideal {
         self.hardware += other.hardware;
     }
 
-    /// Returns the time of all occurrences of an op at the peak. `None` if the FLOPs or the peak for their type are
-    /// unknown.
+    /// Returns the time that all occurrences of an op would take at the peak. `None` if the FLOPs or the peak for their
+    /// type are unknown.
     fn of(op: &Op, peaks: &Peaks) -> Option<Ideal> {
         let (_, peak) = peaks.reached(op.data_type, op.family)?;
         let flops = op.flops.or(op.model_flops)?;
@@ -64,8 +64,8 @@ impl Ideal {
 }
 
 impl Utilization {
-    /// Computes the utilisation. `leaf` returns the part of an op that is included, or `None` for a loop, whose ops are
-    /// separate rows. If the capture `lacks_ops`, the result is unknown.
+    /// Computes the utilisation. `leaf` returns the part of an op that is included, or `None` for a loop, whose ops
+    /// have rows of their own. If the capture `lacks_ops`, the result is unknown.
     pub(super) fn new(
         ops: &Ops,
         lacks_ops: bool,
@@ -125,8 +125,8 @@ mod tests {
         b.build()
     }
 
-    /// Computes the utilisation of `length_us` microseconds from the start of the second step. If there is no length, computes
-    /// it for the active span.
+    /// Computes the utilisation of `length_us` microseconds from the start of the second step. Without a length,
+    /// computes the utilisation for the active span.
     fn measure(length_us: Option<i64>, cost: fn(&str) -> Option<f64>) -> Utilization {
         let trace = run();
         let all = Devices::of(&trace);

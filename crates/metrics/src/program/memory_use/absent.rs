@@ -13,7 +13,8 @@ const ALLOCATOR: &str = "`options = jax.profiler.ProfileOptions(); options.host_
                          profiler_options=options)`, with a step that allocates in the capture.";
 const SAVE: &str = "`jax.profiler.save_device_memory_profile(\"memory.prof\")` records the live arrays at one moment.";
 
-/// Lists the values that are absent from the section `memory` of a report, or the section itself.
+/// Lists the values that are absent from the section `memory` of a report. If the report has no such section, lists the
+/// section itself.
 pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasured> {
     let mut list = Vec::new();
     let mut add = |field: &str, reason: &str, remedy: &str| {

@@ -118,7 +118,7 @@ fn capacity(run: &Run, device: &Device, named: Option<&str>) -> Option<(u64, &'s
     Some(((known.hbm_gb? * GIGABYTE) as u64, "facts"))
 }
 
-/// Returns the devices of a device memory profile, by the labels of its arrays.
+/// Returns the devices that appear in the labels of a device memory profile, with the bytes of their arrays.
 pub(super) fn of_heap_profile(profile: &HeapProfile) -> Vec<DeviceMemory> {
     let mut bytes = std::collections::BTreeMap::<&str, u64>::new();
     for sample in profile.samples.iter().filter(|sample| !sample.device.is_empty()) {

@@ -8,10 +8,11 @@ use report::{DeviceMemory, MemoryClass};
 use super::MemoryUse;
 use memory::{ProgramUse, Replicated, buffer_groups, memory_classes, share};
 
-/// Class of the needed memory that the text does not list. The text lists only the largest buffers.
+/// Class of the memory that the program needs but that the error text does not list. The text lists only the largest
+/// buffers.
 pub const NOT_LISTED: &str = "not listed";
 
-/// Reads the reports in a text. The reports with the largest need come first.
+/// Reads the error reports in a text. The reports that need the most memory come first.
 pub(super) fn of_text(text: &str) -> MemoryUse {
     let mut reports = OutOfMemory::read(text);
     let need = |report: &OutOfMemory| report.peak_bytes().or(report.requested_bytes);
@@ -67,7 +68,7 @@ fn device(report: &OutOfMemory) -> DeviceMemory {
     }
 }
 
-/// Returns the classes of the listed buffers, and a class for the rest of the peak.
+/// Returns the classes of the listed buffers, and a class for the part of the peak that the text does not list.
 fn classes(report: &OutOfMemory, summary: &Summary, peak: u64) -> Vec<MemoryClass> {
     let rest = peak.saturating_sub(report.listed_bytes());
     let mut classes: Vec<MemoryClass> = memory_classes(summary)

@@ -5,10 +5,10 @@ use report::{LiveMemory, LiveMemoryKind, LiveMemoryLine};
 
 use memory::share;
 
-/// Maximum number of lines that the section lists. Nearly every program has fewer lines, so that two profiles can be
-/// compared completely.
+/// Maximum number of source lines that the section lists. Nearly every program has fewer lines, so that two profiles
+/// can be compared completely.
 const MOST_LINES: usize = 1_000;
-/// Maximum number of lines for which the section contains the call stack. A stack may take kilobytes.
+/// Maximum number of source lines for which the section contains the call stack. A stack may take kilobytes.
 const MOST_STACKS: usize = 50;
 
 /// Builds the section. Returns `None` for a profile without samples.
@@ -47,7 +47,6 @@ pub(super) fn live(profile: &HeapProfile) -> Option<LiveMemory> {
     Some(LiveMemory { total_bytes, kinds: kinds.collect(), lines: lines.collect() })
 }
 
-/// Returns the sums, by descending bytes.
 fn sorted(profile: &HeapProfile, key: HeapKey) -> Vec<HeapSums> {
     let mut sums = profile.sums(key, None);
     base::sort::sort_by(&mut sums, |a, b| b.now.bytes.cmp(&a.now.bytes));

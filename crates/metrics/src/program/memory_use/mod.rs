@@ -1,9 +1,9 @@
-//! Measures the memory use of the devices. Reads the events of their allocators, the buffers of compiled programs,
-//! device memory profiles, and the texts of out-of-memory errors.
+//! Measures the memory use of the devices. Reads the events of the devices' allocators, the buffers of compiled
+//! programs, device memory profiles, and the texts of out-of-memory errors.
 //!
-//! An allocator records the used bytes but not their purpose. A program records the purpose of its own buffers only. So
-//! a device's peak comes from its allocator, if the capture contains allocator events. The classes come from the
-//! largest program that fits.
+//! An allocator records the used bytes but not their purpose. A program records the purpose of its own buffers only. A
+//! device's peak therefore comes from its allocator, if the capture contains allocator events. The classes come from
+//! the largest program that fits.
 
 mod absent;
 mod devices;
@@ -24,7 +24,6 @@ use crate::{Devices, Ops};
 use run::Run;
 use trace::Trace;
 
-/// Number of programs that the report lists.
 const MOST_PROGRAMS: usize = 20;
 
 /// Memory use of a run's devices.
@@ -32,9 +31,9 @@ const MOST_PROGRAMS: usize = 20;
 pub struct MemoryUse {
     /// The devices, as in the report.
     pub devices: Vec<DeviceMemory>,
-    /// The programs that ran and have a buffer assignment, by descending peak.
+    /// The programs that ran and have a buffer assignment, sorted by descending peak.
     pub programs: Arc<Vec<ProgramUse>>,
-    /// The out-of-memory errors in a text, by descending need.
+    /// The out-of-memory errors in a text, sorted by descending memory need.
     pub errors: Vec<OutOfMemory>,
     /// Arrays and programs of a device memory profile.
     live: Option<LiveMemory>,
@@ -79,7 +78,7 @@ impl MemoryUse {
 }
 
 /// Returns the programs that events name. A file may embed other programs, which were compiled during the capture or
-/// ran before it. If no event names a program, returns all.
+/// ran before the capture. If no event names a program, returns all programs.
 fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     if all.is_empty() {
         return Arc::clone(all);
@@ -95,8 +94,8 @@ fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     Arc::new(all.iter().filter(|program| ran(program)).cloned().collect())
 }
 
-/// Removes a lifetime peak above the allocator's capacity, and returns a warning. A program may still need more than
-/// the capacity. A finding covers that case.
+/// Removes a lifetime peak above the allocator's capacity, and returns a warning. A finding reports programs that need
+/// more than the capacity.
 fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
     let capacity = device.capacity_bytes.filter(|_| device.source == "allocator")?;
     let peak = device.lifetime_peak_bytes.take_if(|peak| *peak > capacity)?;

@@ -22,7 +22,7 @@ use crate::step::step_part::{Parts, StepPart};
 use trace::{Interval, Trace};
 
 impl Breakdown {
-    /// Returns the bands of every device in use over the whole capture, by ascending start. `times` has one entry per
+    /// Returns the bands of every device in use over the whole capture, sorted by start. `times` has one entry per
     /// device in use.
     pub fn bands(
         &self,

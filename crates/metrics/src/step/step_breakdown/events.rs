@@ -7,8 +7,9 @@
 //! events      op 1   op 2    idle    op 3 idle  op 4         each clipped to the step
 //! ```
 //!
-//! The idle events of each part add up exactly to that part of the step. The ops of a part also add up to it, unless streams
-//! run in parallel: an op that overlaps with an op of an earlier part is listed, but its part does not include the overlap.
+//! The idle events of each part add up exactly to that part of the step. The ops of a part also add up to that part,
+//! unless streams run in parallel. If an op overlaps with an op of an earlier part, the op's own part excludes the
+//! overlap.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,8 @@ pub struct StepEvent {
     pub row: u32,
     /// Part of the step that the event belongs to.
     pub part: StepPart,
-    /// Start of the event inside the step. If a gap has several causes, all of them start with the gap.
+    /// Start of the event inside the step. If a gap has several causes, the events of all causes start when the gap
+    /// starts.
     pub start: Ps,
     /// Time of the event inside the step. For an op, the time of nested ops is excluded.
     pub time: Ps,
@@ -41,7 +43,8 @@ pub struct StepEvent {
 }
 
 impl Breakdown {
-    /// Returns the events of the chosen rows, sorted by time. Returns at most about `most` events for each device.
+    /// Returns the events of the chosen rows, sorted by time. Lists at most `most` ops of each device, and at most
+    /// `most` gaps of each row.
     pub fn events(
         &self,
         trace: &Trace,

@@ -1,7 +1,7 @@
 //! Finds the causes of a device's idle time.
 //!
-//! A gap is the time between the end of one op and the start of the next, over all streams of a device. Its cause
-//! follows from the time when the next op was launched:
+//! A gap is the time between the end of one op and the start of the next, over all streams of a device. The cause of a
+//! gap follows from the time when the next op was launched:
 //!
 //! ```text
 //! device   [op 1     )                       [op 2   )        launched late: the host delayed it
@@ -17,8 +17,8 @@
 //! ```
 //!
 //! Compilation and input explain idle time only before the launch, because later work of the host cannot have delayed
-//! the op. If the trace lacks the launch, compilation and input explain the time that they cover, and the rest is
-//! assigned to `other`. Causes that the device itself records (waits for other devices) take precedence.
+//! the op. If the trace lacks the launch, compilation and input explain the time that they cover, and the remaining
+//! time is assigned to `other`. Causes that the device itself records (waits for other devices) take precedence.
 
 use super::launch_times::{DeviceLaunches, Launch};
 use crate::device::devices::{Device, Devices};
@@ -39,7 +39,7 @@ const LONGEST_START: Ps = Ps::new(1_000_000_000);
 /// runs.
 const BARRIERS: [&str; 2] = ["barrier-cores", "dependency-wait"];
 
-/// Times that explain why a device is idle. They do not overlap.
+/// Times that explain why a device is idle. The times of different causes do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     barrier: IntervalSet,
@@ -48,7 +48,7 @@ pub(super) struct Causes {
 }
 
 impl Causes {
-    /// Finds the causes for `device`. `host` has the activities of its host.
+    /// Finds the causes for `device`. `host` contains the activities of the device's host.
     pub(super) fn new(trace: &Trace, devices: &Devices, device: &Device, host: Option<&HostTime>) -> Causes {
         let barrier = barriers(trace, devices, device);
         let compile =
@@ -102,8 +102,8 @@ impl Causes {
     }
 }
 
-/// Returns the last part of a gap: the time when an op that was launched late did not start, although its call had
-/// ended long before.
+/// Returns the last part of a gap before an op that was launched late. During this part, the op did not start although
+/// its call had ended long before.
 fn delayed(gap: Interval, launch: Launch) -> Option<Interval> {
     let Launch::At(call) = launch else { return None };
     let is_late = call.start > gap.start;
@@ -121,7 +121,8 @@ fn barriers(trace: &Trace, devices: &Devices, device: &Device) -> IntervalSet {
     )
 }
 
-/// The gaps of a device, with the launches that ended them. Callers must process windows in the order of their starts.
+/// The gaps of a device, with the launch that ended each gap. Callers must process windows in the order of their
+/// starts.
 pub(super) struct Gaps<'a> {
     busy: &'a [Interval],
     launches: DeviceLaunches<'a>,
@@ -140,7 +141,7 @@ impl<'a> Gaps<'a> {
         Gaps { busy: device.busy.parts(), launches, causes, unexplained, next: 0, last: None }
     }
 
-    /// Adds the causes of all idle time inside `window`. `idle` is its length.
+    /// Adds the causes of all idle time inside `window`. `idle` is the length of this idle time.
     pub(super) fn add(&mut self, parts: &mut Parts, window: Interval, idle: Ps) {
         if self.unexplained || idle == Ps::ZERO {
             parts.add(StepPart::OtherIdle, idle);
@@ -168,7 +169,8 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// A separate function, because there may be millions of gaps: see [`blocks`](trace::in_blocks).
+    /// Adds the causes of one gap. The code is a separate function because there may be millions of gaps: see
+    /// [`in_blocks`](trace::in_blocks).
     #[inline(never)]
     fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
         if gap.clip(window).is_some() {
@@ -177,7 +179,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// Returns the launch that ended a gap. The gap after the last op has none.
+    /// Returns the launch that ended a gap. No launch ended the gap after the last op.
     fn launch(&mut self, gap: Interval) -> Launch {
         if gap.end == Ps::MAX {
             return Launch::Unknown;

@@ -1,7 +1,7 @@
 //! Finds when the host launched the op after each gap of a device.
 //!
 //! On a GPU, a launch and its op have the same correlation id. On a TPU the host enqueues a whole program: the host's
-//! event and the program's event on `XLA Modules` have the same run id. A CPU backend records neither.
+//! event and the program's event on `XLA Modules` have the same run id. A CPU backend records neither id.
 
 use crate::device::devices::{Device, Devices};
 use crate::host::launches::{CallIndex, Scope, scope_of};
@@ -19,22 +19,22 @@ pub(super) enum Launch {
     Before,
 }
 
-/// The launches of one device. Gaps are looked up in order.
+/// The launches of one device.
 pub(super) struct DeviceLaunches<'a> {
     trace: &'a Trace,
     device: &'a Device,
     calls: &'a CallIndex,
     scope: Scope,
-    /// Start and run id of each program of a TPU, in order.
+    /// Start and run id of each program of a TPU, sorted by start.
     programs: Vec<(Ps, Option<i64>)>,
-    /// End of the last requested gap. Ops and programs before the positions below start before this time.
+    /// End of the last requested gap. Ops and programs before the positions in the fields below start before this time.
     asked: Ps,
     op: usize,
     program: usize,
 }
 
 impl<'a> DeviceLaunches<'a> {
-    /// Finds the launches of `device`. `calls` launched its ops.
+    /// Finds the launches of `device`. `calls` contains the launch calls.
     pub(super) fn new(
         trace: &'a Trace,
         devices: &'a Devices,
@@ -58,7 +58,7 @@ impl<'a> DeviceLaunches<'a> {
         self.calls.is_empty()
     }
 
-    /// Returns the launch of the op that ended `gap`. This is fast if gaps are requested in order.
+    /// Returns the launch of the op that ended `gap`. The search is fast if callers request gaps in order of time.
     pub(super) fn after(&mut self, gap: Interval) -> Launch {
         if gap.end < self.asked {
             (self.op, self.program) = (0, 0);

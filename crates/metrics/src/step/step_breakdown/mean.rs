@@ -27,7 +27,7 @@ pub struct MeanPart {
 }
 
 impl MeanPart {
-    /// Divides the mean of a window by `count`, the number of steps in the window according to the user.
+    /// Divides the mean of a window by `count`, the number of steps in the window that the user gave.
     pub(super) fn of_each(&self, count: u64) -> MeanPart {
         let each = |value: f64| value / count.max(1) as f64;
         MeanPart {
@@ -58,8 +58,8 @@ impl MeanPart {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.part_us(part)).sum()
     }
 
-    /// Returns the work of the step: time during which the device is neither idle nor in exposed communication. Both include
-    /// waiting for other devices.
+    /// Returns the work of the step: time during which the device is neither idle nor in exposed communication. Idle
+    /// time and exposed communication both include waiting for other devices.
     pub fn work_us(&self) -> f64 {
         self.duration_us - self.idle_us() - self.part_us(StepPart::Communication)
     }
@@ -89,7 +89,7 @@ impl MeanPart {
         share(self.hidden_transfer_us, self.transfer_us)
     }
 
-    /// Returns the longest of the wanted parts. If several take equally long, returns the first in the order of
+    /// Returns the longest of the wanted parts. If several parts take equally long, returns the first in the order of
     /// [`StepPart::ALL`].
     fn biggest(&self, wanted: fn(StepPart) -> bool) -> Option<StepPart> {
         let mut best: Option<StepPart> = None;
@@ -131,7 +131,7 @@ impl RowSums {
     }
 }
 
-/// Returns the mean over the `wanted` rows, or `None` if there are none. Every step of every device has the same
+/// Returns the mean over the `wanted` rows, or `None` if no row is wanted. Every step of every device has the same
 /// weight, as in the busy share of the window and in op times per step per device. With other weights, parts would not
 /// add up if a device did not run all of the steps.
 pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<MeanPart> {

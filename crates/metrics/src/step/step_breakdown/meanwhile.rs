@@ -14,10 +14,10 @@ use report::{HostCall, HostMeanwhile, HostOtherThread, HostRangeTime, StepBreakd
 use rustc_hash::FxHashMap;
 use trace::{Interval, IntervalSet, StrId, Trace};
 
-/// Number of ranges that are listed.
 const MOST_RANGES: usize = 20;
 
-/// Minimum share of idle time for which the host's activity is reported.
+/// Without stalled steps, the host's activity is reported only if devices are idle for at least this share of the mean
+/// step.
 const LEAST_IDLE: f64 = 0.005;
 
 /// Maximum number of stalled steps for which the report names the host range. The steps with the most idle time come first.
@@ -57,7 +57,7 @@ pub(super) fn meanwhile(
     Some(of_windows(trace, captured, &ranges, &windows, rows))
 }
 
-/// Activity of the hosts while devices are idle and no thread that feeds them is in the input pipeline.
+/// Activity of the hosts while devices are idle and no thread that feeds devices is in the input pipeline.
 #[derive(Clone, Debug)]
 pub struct WithoutInput {
     /// Activities, as means over steps.
@@ -66,12 +66,12 @@ pub struct WithoutInput {
     pub idle_us: f64,
     /// Part of the idle time during which a thread of the host transfers data, in microseconds.
     pub transfer_us: f64,
-    /// Name and thread of the transfer span that takes the most of the idle time.
+    /// Name and thread of the transfer span that takes the largest part of the idle time.
     pub transfer: Option<(String, String)>,
 }
 
-/// Measures the hosts' activity during the idle time that the input pipeline does not explain. Returns `None` without host
-/// threads, or if there is no such time. `trace` is the whole capture.
+/// Measures the hosts' activity during the idle time that the input pipeline does not explain. Returns `None` if there
+/// are no host threads, or if the input pipeline explains all of the idle time. `trace` is the whole capture.
 pub fn without_input(trace: &Trace, analysis: &Analysis) -> Option<WithoutInput> {
     let Analysis { captured, hosts, step_breakdown, window, .. } = analysis;
     step_breakdown.host_threads.as_ref()?;
@@ -110,7 +110,8 @@ pub fn without_input(trace: &Trace, analysis: &Analysis) -> Option<WithoutInput>
     })
 }
 
-/// Measures the hosts' activity while the devices are idle in `windows`, as means over `rows` steps of devices.
+/// Measures the hosts' activity while the devices are idle in `windows`. The results are means over `rows`, the number
+/// of steps summed over devices.
 fn of_windows(
     trace: &Trace,
     captured: &Devices,
@@ -153,7 +154,7 @@ fn stalls(steps: &[StepBreakdownStep], mean_idle_us: f64, step_us: f64) -> Vec<u
 }
 
 impl Breakdown {
-    /// Returns the windows of the devices in use that the means cover, and their number of steps.
+    /// Returns the windows of the devices in use that the means cover, and the number of steps in these windows.
     fn measured_windows(&self, captured: &Devices, window: &Window) -> (Vec<IntervalSet>, u64) {
         match self.window {
             WindowKind::Steps => {
@@ -164,7 +165,7 @@ impl Breakdown {
         }
     }
 
-    /// Returns the times when each device in use runs the wanted rows.
+    /// Returns the times of each device in use that the wanted rows cover.
     fn windows(&self, captured: &Devices, is_wanted: impl Fn(&StepRow) -> bool) -> Vec<IntervalSet> {
         let of_device = |device: usize| {
             let rows = self.rows.iter().filter(|row| row.device as usize == device && is_wanted(row));

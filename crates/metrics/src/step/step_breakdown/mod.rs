@@ -40,7 +40,7 @@ use base::{Ps, sort};
 use report::Step;
 use trace::{Platform, Trace};
 
-/// A step on one device. If steps are unknown, the window of a device.
+/// A step on one device or, if steps are unknown, the window of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepRow {
     /// Index of the step, from 0. `None` for a window that is not a step.
@@ -92,10 +92,11 @@ pub struct Breakdown {
     pub mean_of_device: Vec<Option<MeanPart>>,
     /// Mean over counted steps and their devices. `None` if nothing ran.
     pub mean: Option<MeanPart>,
-    /// Mean number of streams that run an op at the same time, over the times when at least one stream runs an op, and
-    /// over all devices. `None` if nothing ran.
+    /// Mean number of streams of a device that run an op at the same time. Only times when at least one stream runs an
+    /// op are included. `None` if nothing ran.
     pub concurrency: Option<f64>,
-    /// True if the trace contains launches of device work. If not, `host_bound` and `kernel_wait` are unknown.
+    /// True if the trace contains launches of device work. Without launches, `host_bound` and `kernel_wait` are
+    /// unknown.
     pub knows_launches: bool,
     /// True if the devices are TPUs. Other devices have no `barrier` and no infeed.
     pub(crate) is_tpu: bool,
@@ -192,8 +193,8 @@ impl Breakdown {
         self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
     }
 
-    /// Returns false for a part that this run cannot have or that its trace does not show. The time of such a part is 0
-    /// and meaningless.
+    /// Returns false for a part that this run cannot have or that its trace does not show. The time of a part that is
+    /// not measured is 0 and meaningless.
     pub fn measures(&self, part: StepPart) -> bool {
         match part {
             StepPart::HostBound | StepPart::KernelWait => self.knows_launches,
@@ -203,13 +204,13 @@ impl Breakdown {
         }
     }
 
-    /// Returns the rows of each step, one per device, in order.
+    /// Returns the rows of each step in turn, one row per device.
     pub fn steps(&self) -> impl Iterator<Item = &[StepRow]> {
         self.rows.chunk_by(|a, b| a.step == b.step)
     }
 
-    /// Returns the mean over the rows of one step, for one device or for all. Returns `None` if no row is as long as
-    /// the step.
+    /// Returns the mean over the rows of one step, for one device or for all devices. Returns `None` if no row is as
+    /// long as the step.
     pub fn mean_of_step(step: &[StepRow], device: Option<u32>) -> Option<MeanPart> {
         mean::of_rows(step, &|row| row.whole && device.is_none_or(|device| device == row.device))
     }

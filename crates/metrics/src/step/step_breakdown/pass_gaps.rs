@@ -31,7 +31,6 @@ pub(crate) struct PassGap {
     pub causes: Parts,
 }
 
-/// The gaps of all devices.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PassGaps {
     /// The gaps, sorted by device, then by time.
@@ -41,7 +40,7 @@ pub(crate) struct PassGaps {
 }
 
 impl Breakdown {
-    /// Measures the gaps of every device. Finds none if the steps are not forward passes.
+    /// Measures the gaps of every device. There are no gaps if the steps are not forward passes.
     pub(crate) fn pass_gaps(
         &self,
         trace: &Trace,

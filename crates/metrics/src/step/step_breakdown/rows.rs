@@ -14,7 +14,8 @@ use base::sort;
 use report::Step;
 use trace::{Interval, Trace};
 
-/// Returns the unmeasured rows of one device's windows. `windows` and `judged` have one entry per step.
+/// Returns a row for each window of one device. The rows are not yet measured. `windows` and `judged` have one entry
+/// per step.
 pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<StepRow> {
     let steps = windows.iter().zip(judged).zip(0u32..);
     steps
@@ -53,7 +54,6 @@ pub(super) fn gaps<'a>(
     Gaps::new(device, DeviceLaunches::new(trace, devices, device, calls), causes)
 }
 
-/// Data for measuring the rows of one device.
 pub(super) struct RowSource<'a> {
     pub trace: &'a Trace,
     pub devices: &'a Devices,

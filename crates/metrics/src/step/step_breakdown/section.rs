@@ -9,7 +9,7 @@ use base::Ps;
 use report::{HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
 use trace::Trace;
 
-/// Maximum number of steps for which the report has rows. The table always contains all steps.
+/// Maximum number of steps in the report. The table of steps always contains all steps.
 const MOST_STEPS: usize = 1000;
 
 /// Builds the section. Returns `None` if nothing ran. `captured` are the devices over the whole capture, and `devices`
@@ -46,7 +46,7 @@ pub(crate) fn section(
     })
 }
 
-/// Returns the parts that the run measures.
+/// Returns the mean time of each part that the trace can show.
 pub(crate) fn parts_of(breakdown: &Breakdown, mean: &MeanPart) -> StepParts {
     let measured = |part| breakdown.measures(part).then(|| mean.part_us(part));
     StepParts {

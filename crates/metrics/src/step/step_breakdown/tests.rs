@@ -1,4 +1,4 @@
-//! Tests the parts of steps on timelines that are small enough to count by hand, and on random ones. Times are
+//! Tests the parts of steps on timelines that are small enough to count by hand, and on random timelines. Times are
 //! microseconds.
 
 use proptest::prelude::*;
@@ -283,7 +283,7 @@ fn random_trace(events: &[(usize, usize, i64, i64, i64)], tpu: bool) -> Trace {
 }
 
 proptest! {
-    /// Parts add up to the step, none is negative, and no part exceeds its whole.
+    /// The parts add up to the step, no part is negative, and no part exceeds its whole.
     #[test]
     fn parts_add_up(events in events(), tpu in any::<bool>()) {
         let trace = random_trace(&events, tpu);

@@ -7,21 +7,21 @@ use crate::op::ops::{Op, Ops, Text};
 use base::{Ps, framework_path, sort};
 use trace::Trace;
 
-/// Maximum length of the list. With longer lists, reports would be too large to share.
+/// Maximum number of listed ops. With more ops, reports would be too large to share.
 const MOST_OPS: usize = 300;
 
-/// Number of ops that are compared with each other, by descending time.
+/// Number of ops that are compared with each other. The ops with the most time come first.
 const MOST_SUMMED: usize = 20_000;
 
 /// An op, or identical ops of repeated layers.
 pub(super) struct ListedOp {
-    /// Rows of [`Ops`], by descending time.
+    /// Rows of [`Ops`], sorted by descending time.
     pub rows: Vec<usize>,
     /// Framework path of the ops. If their paths differ, each number is replaced by `*`. `None` if there is no path.
     pub path: Option<String>,
 }
 
-/// Returns the ops that the section lists, by descending self time.
+/// Returns the ops that the section lists, sorted by descending self time.
 pub(super) fn listed(trace: &Trace, ops: &Ops) -> Vec<ListedOp> {
     let path_of = |op: &Op| path(ops.text(trace, op.framework_path));
     // Rows are sorted by time.
@@ -60,7 +60,7 @@ struct Equal<'a> {
     family: &'static str,
     module: Text,
     layered_path: String,
-    /// Hash of the op's expression. If the trace has none, `name` is used instead.
+    /// Hash of the op's expression. If the trace contains no expression, `name` is used instead.
     fingerprint: Option<String>,
     name: &'a str,
 }

@@ -19,7 +19,6 @@ use base::{Ps, sort};
 use report::{OperandType, StepFamily, StepKernel, StepOp, StepOps};
 use trace::{Platform, StrId, Trace, in_blocks};
 
-/// Number of kernels that the section lists.
 const MOST_KERNELS: usize = 200;
 
 /// Builds the section. Returns `None` if no op ran in the window.
@@ -94,15 +93,15 @@ pub(crate) fn section(
     })
 }
 
-/// Returns the file and its folder. Omits the full path, because it may reveal a home folder to readers of the report.
-/// Replaces a home folder with `~`, because its name is the user's name.
+/// Returns the name of a source file with its innermost folder. Omits the full path, because it may reveal a home
+/// folder to readers of the report. Replaces a home folder with `~`, because its name is the user's name.
 fn without_folders(source: &str) -> String {
     let source = base::home::without_home(source);
     let mut slashes = source.rmatch_indices('/');
     slashes.nth(1).and_then(|(at, _)| source.get(at + 1..)).unwrap_or(&source).to_owned()
 }
 
-/// Returns the operands of the ops by type, from their expressions.
+/// Returns the share of each element type in the bytes of the ops' operands, from the ops' expressions.
 fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
     let mut types: Vec<OperandType> = Vec::new();
     in_blocks(&ops.rows, |op| {
@@ -123,7 +122,7 @@ fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
     types
 }
 
-/// Divides by the number of steps times devices.
+/// Divides sums by the number of steps, summed over devices.
 #[derive(Clone, Copy)]
 struct Mean(f64);
 
@@ -137,7 +136,7 @@ impl Mean {
     }
 }
 
-/// Returns the exposed time of the collectives, by the row of their op.
+/// Returns the exposed time of the collectives. The key is the row in [`Ops::rows`].
 fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<u32, Ps> {
     let mut exposed = FxHashMap::default();
     if collectives.runs.is_empty() {
@@ -153,7 +152,7 @@ fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<u32, Ps> {
     exposed
 }
 
-/// Returns the kernels by name, over all their ops.
+/// Returns one entry for each kernel name, with the sums over all ops of this name.
 fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
     let mut categories = Categorizer::new(trace, &tallies.recognised);
     let mut index: FxHashMap<StrId, usize> = FxHashMap::default();

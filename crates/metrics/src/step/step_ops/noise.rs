@@ -21,7 +21,7 @@ use crate::step::step_breakdown::Breakdown;
 use base::Ps;
 use trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 
-/// Maximum number of steps that are read, from the first. More steps would hardly change the result.
+/// Maximum number of steps that are read, beginning with the first. More steps would hardly change the result.
 const MOST_STEPS: usize = 200;
 
 /// Returns, for each listed op, the sample standard deviation of its self time over steps. Empty if fewer than two steps are
@@ -63,9 +63,8 @@ pub(super) fn stddevs_us(
     sums.chunks(steps.devices_of.len()).map(stddev).collect()
 }
 
-/// The counted steps of each device.
 struct CountedSteps {
-    /// Time and index of each step on each device in use, by time.
+    /// For each device in use, the time and the index of each step, sorted by time.
     windows: Vec<Vec<(Interval, usize)>>,
     /// Number of devices that ran each step.
     devices_of: Vec<u32>,
@@ -96,7 +95,7 @@ impl CountedSteps {
     }
 }
 
-/// Calls `add` with the self time of every op of `device` that starts in one of `windows`, and with its step.
+/// Calls `add` with the self time and the step of every op of `device` that starts in one of `windows`.
 fn add_device(
     trace: &Trace,
     device: &Device,
@@ -119,8 +118,8 @@ mod tests {
     use crate::analyse;
     use trace::TraceBuilder;
 
-    /// The timeline is the one above, with steps of 10 us from 0. A second op runs on the first device only. It takes 1, 1 and
-    /// 4 us, the last in two runs.
+    /// The timeline in the module's documentation, with steps of 10 us from 0. A second op runs on the first device
+    /// only. The second op takes 1, 1 and 4 us in the three steps. The 4 us consist of two runs.
     #[test]
     fn an_op_varies_by_its_mean_over_the_devices_of_a_step() {
         let mut b = TraceBuilder::new();

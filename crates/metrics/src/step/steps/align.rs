@@ -26,8 +26,9 @@ pub(super) fn by_key(marks: &[Vec<Mark>]) -> Aligned {
     align_keys(marks, &keys)
 }
 
-/// Aligns marks by rank or run id, because each device may number its runs separately. If all devices have the same number of
-/// runs, the i-th runs match. If the numbers differ, runs match by id if most ids are shared, and by rank if not.
+/// Aligns marks by rank or run id, because each device may number its runs separately. If all devices have the same
+/// number of runs, the i-th runs match. If the numbers differ, runs match by id if the devices have most ids in common,
+/// and by rank if not.
 pub(super) fn by_rank(marks: &[Vec<Mark>]) -> Aligned {
     let mut counts = marks.iter().map(Vec::len).filter(|&count| count > 0);
     let first = counts.next().unwrap_or(0);

@@ -5,14 +5,14 @@
 //!
 //! 1. a `Steps` line with the same number of steps on every device: the profiler's own relation;
 //! 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
-//! 3. the group that XProf assigns to annotations and device ops;
+//! 3. the group number that XProf assigns to annotations and device ops;
 //! 4. the calls that dispatch programs, by run id or order (TPU, CPU);
 //! 5. module runs, `k` of them for every annotation;
-//! 6. the annotations' own starts, for all devices of that host.
+//! 6. the annotations' own starts, for all devices of the annotations' host.
 //!
-//! A step without device work keeps the time of its annotation. The last step has no next step. Its length is known
-//! only if the capture kit marks its end, or if annotations follow each other without a pause. In these cases, the last
-//! step ends at the latest of its annotation's end, its last op's end and the mark.
+//! A step without device work keeps the time of its annotation. The last step has no next step, so its length is known
+//! only if the capture kit marks its end, or if annotations follow each other without a pause. The last step then ends
+//! at the latest of three times: its annotation's end, its last op's end and the mark.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +28,12 @@ use crate::device::devices::{Device, Devices};
 use base::Ps;
 use trace::{Interval, Trace};
 
-/// Maximum pause between annotations, as a share of the step time, for which the last step ends with its annotation or
-/// its last op. We chose this limit because the step is then too short by less than this share.
+/// The end of the last step is known without a mark if the median pause between annotations is at most this share of
+/// the step time. We chose this limit because the last step then appears too short by less than this share.
 const LONGEST_PAUSE: f64 = 0.02;
 
-/// Finds the steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, and `runs` are the
-/// marks of the dominant module.
+/// Finds the steps that the annotations `found` mark. `lines` are the marks of the devices' `Steps` lines, and `runs`
+/// are the marks of the dominant module.
 pub(super) fn steps(
     trace: &Trace,
     devices: &Devices,
@@ -119,8 +119,8 @@ fn tied(
     }
 }
 
-/// Returns, for every device, the annotations of its host. Leaves out a step if no op begins in it on this device but
-/// one begins on another device of the host, because the step did not run on this device.
+/// Returns, for every device, the annotations of its host. Leaves out a step if ops begin in it only on other devices
+/// of the host, because the step did not run on this device.
 fn own_starts(trace: &Trace, devices: &Devices, found: &Annotations) -> Aligned {
     let annotated = |device: &Device| on_device(device, found);
     let runs = |device: &Device| -> Vec<bool> {
@@ -147,9 +147,9 @@ fn any_of_host(devices: &Devices, runs: &[Vec<bool>]) -> BTreeMap<u16, Vec<bool>
     of_host
 }
 
-/// Adds marks for the steps in which no device of a host had work. Such a step lasts as long as its annotation, but
-/// begins after the work of the steps before it. A device that still worked on those steps until the next step began
-/// gets no such mark.
+/// Adds marks for the steps in which no device of a host had work. An empty step lasts as long as its annotation, but
+/// begins after the work of the steps before it. A device that still worked on earlier steps until the next step began
+/// gets no mark for the empty step.
 fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Mark>>]) {
     let runs: Vec<Vec<bool>> = marks.iter().map(|row| row.iter().map(Option::is_some).collect()).collect();
     let of_host = any_of_host(devices, &runs);
@@ -173,7 +173,8 @@ fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Ma
 
 /// Ends the last step of a device at the latest of its annotation's end, its last op's end and the end that the kit
 /// `marked`. The step stays open if the kit marked no end and the annotations pause or mark only starts (`ends` is
-/// false). It also stays open if no other step lacks device work, because the capture then ended in it.
+/// false). It also stays open if it has no device work although an earlier step has some, because the capture then
+/// ended during the step.
 fn close_last(
     row: &mut [Option<StepWindow>],
     annotated: &[Option<Mark>],
@@ -201,7 +202,7 @@ fn follow_at_once(annotated: &[Option<Mark>], step_ps: f64) -> bool {
     pause.is_none_or(|pause| pause <= LONGEST_PAUSE * step_ps)
 }
 
-/// Returns the annotations of a device's host, by the device's clock.
+/// Returns the annotations of a device's host, on the device's clock.
 fn on_device(device: &Device, found: &Annotations) -> Vec<Option<Mark>> {
     let of_host = found.by_host.get(&device.host).into_iter().flatten();
     of_host.map(|mark| mark.map(|mark| Mark { interval: device.interval_from_host(mark.interval), ..mark })).collect()

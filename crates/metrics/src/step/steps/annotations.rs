@@ -1,12 +1,13 @@
-//! Finds step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's
+//! Finds step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)` and PyTorch's
 //! `ProfilerStep#i` (the decoder extracts the number from the name).
 //!
 //! Events inside an annotation (nested Python frames, kernel launches) may also have the annotation's `step_num`, so
 //! the annotation must be distinguished from these events. The numbers of an annotation never repeat on a line. Among
 //! the names without repeated numbers, the annotation is the name that covers the most time.
 //!
-//! In some programs, the numbers restart with each epoch, or never change. If such annotations follow each other on a
-//! Python thread and cover more time than all numbered events inside them, they are steps without usable numbers.
+//! In some programs, the numbers restart with each epoch, or never change. Annotations with repeated numbers are steps
+//! without usable numbers if they follow each other on a Python thread and cover more time than all numbered events
+//! inside them.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,7 +21,6 @@ use base::{Ps, sort};
 use facts::host_spans;
 use trace::{EventColumn, EventId, LineId, LineKind, StrId, Trace};
 
-/// The annotations that mark the steps.
 #[derive(Clone, Debug)]
 pub(super) struct Annotations {
     /// Name of the annotations, without number.
@@ -30,19 +30,18 @@ pub(super) struct Annotations {
     /// True if the end of the last annotation is the end of its step, unless the capture cuts the annotation. False for
     /// annotations that only mark the start of a step.
     pub ends: bool,
-    /// Number of distinct numbers in the trace, if they repeat.
+    /// Number of distinct step numbers in the trace, if step numbers repeat.
     pub distinct_numbers: Option<u64>,
     /// `by_host[host][step]`.
     pub by_host: BTreeMap<u16, Vec<Option<Mark>>>,
 }
 
-/// Events of one name, by line, in file order.
+/// Events with the same name, grouped by line, in file order.
 #[derive(Debug, Default)]
 struct Candidate {
     by_line: BTreeMap<LineId, Vec<Mark>>,
     /// True if the name may belong to steps although its numbers repeat.
     may_repeat: bool,
-    /// True if a number occurred twice on one line.
     repeats: bool,
 }
 
@@ -56,8 +55,8 @@ impl Candidate {
         marks.push(mark);
     }
 
-    /// Sorts each line by start. Returns `None` if the events cannot be steps, because their numbers repeat and either
-    /// the name is not from a user or its events overlap.
+    /// Sorts each line by start. Returns `None` if the numbers repeat and either the name does not come from a user or
+    /// the events overlap. Such events cannot be steps.
     fn finish(mut self) -> Option<Candidate> {
         for marks in self.by_line.values_mut() {
             let mut keys: Vec<Option<i64>> = marks.iter().map(|mark| mark.key).collect();
@@ -71,12 +70,12 @@ impl Candidate {
     }
 }
 
-/// Returns true for a user's name of an annotation: neither a Python function nor a runtime span.
+/// Returns true if a user chose this name: it is neither a Python function nor a runtime span.
 fn is_users(name: &str) -> bool {
     !host_spans::is_frame(name) && !name.contains("::") && host_spans::work(name).is_none()
 }
 
-/// Finds the step annotations of `trace`. Returns `None` if there are none.
+/// Finds the step annotations of `trace`. Returns `None` if there are no step annotations.
 pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     let mut candidates = Candidates::new(trace);
     for (id, number) in trace.events.column(EventColumn::StepNum).iter() {
@@ -107,7 +106,7 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
 
 struct Candidates<'a> {
     trace: &'a Trace,
-    /// Index into `found` of each event name. The map is only used for lookups, never iterated.
+    /// Index into `found` of each event name. The map is only used for lookups, so its order does not matter.
     index: HashMap<StrId, usize, FxBuildHasher>,
     names: BTreeMap<&'a str, usize>,
     found: Vec<Candidate>,
@@ -118,7 +117,6 @@ impl<'a> Candidates<'a> {
         Candidates { trace, index: HashMap::default(), names: BTreeMap::new(), found: Vec::new() }
     }
 
-    /// Adds an event if its line is a host line.
     fn push(&mut self, id: EventId, number: i64) {
         let Some(event) = self.trace.events.get(id) else { return };
         let host = self.trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::Host);
@@ -160,7 +158,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// Time of the best candidate, true if its numbers repeat, its name, and its marks by host.
+/// Time of the best candidate, true if the candidate's numbers repeat, its name, and its marks by host.
 type Best<'a> = (Ps, bool, &'a str, BTreeMap<u16, Vec<Mark>>);
 
 /// Selects one line for each host. If several threads annotate, selects the thread whose annotations cover the most time.

@@ -2,8 +2,9 @@
 //! start of its first op.
 //!
 //! The device waits between the last op of one step and the first op of the next. After the host has begun the next
-//! step, the device waits for the dispatch, the input or the compilation of that step. So a step begins when the host
-//! begins it, but never before the end of the previous step's last op and never after the start of its own first op:
+//! step, the device waits for the dispatch, the input or the compilation of that step. A step therefore begins when the
+//! host begins it, but never before the end of the previous step's last op and never after the start of its own first
+//! op:
 //!
 //! ```text
 //! host     [train 4)[train 5: compile           )[train 6)
@@ -28,10 +29,11 @@ use facts::host_spans;
 use trace::{Interval, IntervalSet, Trace};
 
 /// Moves the starts of one device's marks to the times when its host begins the steps (`annotated`, one entry per
-/// step). If earlier work still runs when the annotation of the first step begins, the step begins after that work.
+/// step). If earlier work is still running when the annotation of the first step begins, the step begins after that
+/// work.
 ///
-/// If the next annotation begins while the device still waits for the step, another thread feeds the device. The next
-/// annotation is then not used.
+/// If the next annotation begins while the device still waits for the step, another thread feeds the device, and the
+/// next annotation is not used.
 pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<Mark>], busy: &IntervalSet) {
     let begins: Vec<Option<Ps>> = annotated.iter().map(|mark| mark.map(|mark| mark.interval.start)).collect();
     for_each_wait(marks, |step, ended, first| {
@@ -43,9 +45,9 @@ pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<M
     });
 }
 
-/// Moves the start of each mark of a device back to the first call that compiled while the device ran nothing before the mark.
-/// `busy` are the device's busy times; `calls` must be in order. The first step is unchanged, because the trace does not show
-/// when it began.
+/// Moves the start of each mark of a device back to the first call that compiled while the device ran nothing before
+/// the mark. `busy` contains the device's busy times, and `calls` must be sorted by time. The first step is unchanged,
+/// because the trace does not show when it began.
 pub(super) fn with_compilation(marks: &mut [Option<Mark>], calls: &[Compiled], busy: &IntervalSet) {
     for_each_wait(marks, |_, ended, first| {
         let waits_from = ended?.max(ended_before(busy, first)?);
@@ -62,7 +64,7 @@ fn ended_before(busy: &IntervalSet, time: Ps) -> Option<Ps> {
 }
 
 /// Calls `begin` for every mark, with the end of all earlier marks and the start of this mark. Moves the start of the
-/// mark to the result, unless the result is later.
+/// mark to the time that `begin` returns, unless that time is later.
 fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, Ps) -> Option<Ps>) {
     let mut ended: Option<Ps> = None;
     for (step, slot) in marks.iter_mut().enumerate() {
@@ -86,13 +88,12 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// Converts the compilation to the device's clock.
     pub(super) fn on_device(self, device: &Device) -> Compiled {
         Compiled { compiling: device.interval_from_host(self.compiling), begins: device.time_from_host(self.begins) }
     }
 }
 
-/// Returns the compilations of each host, in order, by the host's clock.
+/// Returns the compilations of each host on the host's clock, sorted by time.
 pub(super) fn compilations(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Vec<Compiled>> {
     let mut spans: BTreeMap<u16, Vec<Interval>> = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| host_spans::is(HostWork::Compile, name), &mut |host, event| {

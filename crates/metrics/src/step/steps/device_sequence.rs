@@ -1,13 +1,13 @@
-//! Finds steps from a sequence of ops that repeats on every device, from the device's first op to its last. Used as the
-//! last resort, if nothing else shows the steps.
+//! Finds steps from a sequence of ops that repeats on every device, from the device's first op to its last. This source
+//! is the last resort, if nothing else shows the steps.
 //!
 //! ```text
 //! device  a b b c  a b b c  a b b c  a b       the same four ops repeat; the last repeat is cut
 //! ```
 //!
-//! All ops of a device must follow the sequence. The layers of a step also repeat, but the ops before and after them do
-//! not. The trace does not show which op begins the sequence, so steps begin after the device's longest wait between
-//! two ops (median over the repeats).
+//! All ops of a device must follow the sequence. The layers of a step also repeat, but the ops before and after the
+//! layers do not. The trace does not show which op begins the sequence, so steps begin after the device's longest wait
+//! between two ops (median over the repeats).
 
 use rustc_hash::FxHashMap;
 
@@ -22,16 +22,15 @@ const FEWEST: usize = 4;
 /// Minimum length of the sequence: a single op that repeats is not a step.
 const SHORTEST: usize = 2;
 
-/// The repeats on every device in use.
 #[derive(Debug)]
 pub(super) struct Repeats {
     /// Number of ops in the sequence of the first device.
     pub ops: usize,
-    /// Marks of each device, in order.
+    /// Marks of each device, sorted by time.
     pub marks: Vec<Vec<Mark>>,
 }
 
-/// Finds the repeats. Returns `None` if a device in use has none, or if they are irregular.
+/// Finds the repeats. Returns `None` if a device in use has no repeats, or if the repeats are irregular.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Repeats> {
     let found: Option<Vec<(usize, Vec<Mark>)>> = devices.used.iter().map(|device| of_device(trace, device)).collect();
     let found = found.filter(|found| !found.is_empty())?;

@@ -1,7 +1,7 @@
 //! Connects the runs of compiled programs with annotated steps through their dispatch on the host.
 //!
-//! On a TPU the call of a run has the run's id. Without ids (CPU, traces in JSON), the runs of a program are in the
-//! order of the calls that dispatched them:
+//! On a TPU, the call that dispatched a run has the run's id. Without ids (on CPUs and in trace JSON), the runs of a
+//! program are in the order of the calls that dispatched the runs:
 //!
 //! ```text
 //! host     [train 0             ]  [train 1             ]
@@ -77,7 +77,7 @@ fn own_by_time(trace: &Trace, device: &Device, runs: &mut Vec<OwnedRun>, owners:
     }
 }
 
-/// Returns the runs of each device whose id names a call in an annotated step.
+/// Returns the runs of each device that have the id of a call in an annotated step.
 fn by_run_id(
     trace: &Trace,
     devices: &Devices,
@@ -102,8 +102,8 @@ fn by_run_id(
     owned
 }
 
-/// Returns the runs of each device that match a call in an annotated step by their order among the runs of their
-/// program.
+/// Returns the runs of each device that match a call in an annotated step. The runs of a program match the program's
+/// calls in order.
 fn by_order(
     trace: &Trace,
     devices: &Devices,
@@ -130,7 +130,7 @@ fn by_order(
 }
 
 /// Returns the runs of the calls, in the order of the calls. Returns `None` if a run would start before its call.
-/// `runs` must be in order.
+/// `runs` must be sorted by time.
 fn in_order<'a>(runs: &'a [Mark], calls: &[Ps]) -> Option<&'a [Mark]> {
     let earlier = runs.len().saturating_sub(calls.len());
     let runs = runs.get(earlier..)?;

@@ -4,16 +4,16 @@ use crate::common::statistics::median;
 use base::sort;
 use facts::ServingPhase;
 
-/// Measurements of one step by which it is judged.
+/// Measurements of a step that decide whether the step is counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepFacts {
     /// Mean over devices, in microseconds.
     pub duration_us: f64,
     /// True if no device shows the end of the step.
     pub open: bool,
-    /// Part of the duration without an op. Mean over devices, in microseconds.
+    /// Part of the duration during which no op runs. Mean over devices, in microseconds.
     pub idle_us: f64,
-    /// True if devices still run earlier steps when the host begins this step.
+    /// True if devices are still running earlier steps when the host begins this step.
     pub is_behind: bool,
     /// Ops per device.
     pub ops: f64,
@@ -21,11 +21,10 @@ pub(super) struct StepFacts {
     pub compile_share: f64,
     /// The only device that runs the step, if each device has its own steps and therefore its own first step.
     pub only_on: Option<usize>,
-    /// Phase of a step of an inference engine. Steps are compared with steps of their phase.
+    /// Phase of a step of an inference engine. Only steps of the same phase are compared with each other.
     pub phase: Option<ServingPhase>,
 }
 
-/// Result for one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flags {
     pub partial: bool,
@@ -35,41 +34,41 @@ pub(super) struct Flags {
     pub counted: bool,
 }
 
-/// A step is warm-up if compilation takes more than this share of it.
+/// A step is warm-up if compilation takes more than this share of the step's time.
 const COMPILE_SHARE: f64 = 0.1;
-/// A leading step is warm-up if it takes more than this many times the median.
+/// A leading step is warm-up if it takes longer than the median by more than this factor.
 const SLOW_START: f64 = 1.5;
 /// Compilation is part of a usual step if later steps that compile outnumber other steps by more than this factor. We
 /// chose this limit.
 const USUALLY_COMPILES: usize = 2;
-/// Maximum share of leading slow steps among all steps. If there are more, they are not warm-up. We chose a third as
-/// the limit.
+/// Maximum share of leading slow steps among all steps. If more leading steps are slow, slow steps are not warm-up. We
+/// chose a third as the limit.
 const MOST_SLOW_STARTS: f64 = 0.34;
 /// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
-/// Ratio to the median above which the first step is warm-up if devices only wait in it for the host's lead. We chose
-/// this limit because a smaller difference hides in the noise.
+/// The first step is warm-up if it takes longer than the median by more than this factor, and devices only wait in it
+/// until the host has run ahead. We chose this limit because a smaller difference hides in the noise.
 const WAITED_START: f64 = 1.05;
-/// Share of the first step's excess that must be idle time. We chose this limit.
+/// Minimum share of the first step's excess over the median that must be idle time. We chose this limit.
 const WAITED: f64 = 0.8;
-/// Number of later complete steps that must show that devices run behind the host. We chose this limit.
+/// Minimum number of later complete steps that must show that devices run behind the host. We chose this limit.
 const FEWEST_BEHIND: usize = 3;
-/// Share of the usual ops below which a step at an end of the capture was cut.
+/// A step at an end of the capture was cut if it has less than this share of the usual number of ops.
 const CUT_SHARE: f64 = 0.5;
 
 /// Judges all steps of a run:
 ///
-/// * *partial*: the end of the step is unknown, or the capture began or ended inside the step. The latter applies to
-///   the first or last step if it is shorter and has far fewer ops than the other steps;
-/// * *compiles*: compilation ran in more than 10 % of it;
+/// * *partial*: the end of the step is unknown, or the capture began or ended inside the step. The first or last step
+///   is such a step if it is shorter and has far fewer ops than the other steps.
+/// * *compiles*: compilation took more than 10 % of the step.
 /// * *warm-up*: the step compiles, or it is a slow leading step. Leading steps (at most 5, and at most a third of all)
 ///   are slow if each takes more than 1.5 times the median of the complete steps that do not compile. The first step is
 ///   also warm-up if it exceeds the median by more than 5 % because devices wait in it for their first ops, and devices
-///   run behind the host in all later steps. Some servers compile for each request. So after the first complete step
-///   without compilation, steps that compile are usual steps instead of warm-up if they outnumber complete steps
-///   without compilation by more than two to one;
-/// * *counted*: neither partial nor warm-up. If there are no such steps, all complete steps are counted. If no step is
-///   complete, all steps are counted.
+///   run behind the host in all later steps. Some servers compile for each request. Therefore, steps that compile are
+///   not warm-up if they come after the first complete step without compilation, and outnumber complete steps without
+///   compilation by more than two to one.
+/// * *counted*: neither partial nor warm-up. If no step is counted by this rule, all complete steps are counted. If no
+///   step is complete, all steps are counted.
 ///
 /// The forward passes of an inference engine are compared with passes of the same phase. Passes with prompts are neither
 /// a slow start nor cut.
@@ -105,7 +104,7 @@ struct Ends {
     last: bool,
 }
 
-/// Judges the steps of one group. The caller decides which of them are counted.
+/// Judges the steps of one group. The caller decides which of these steps are counted.
 fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> Vec<Flags> {
     let judged = |step: &StepFacts| Flags {
         partial: step.open,
@@ -157,8 +156,8 @@ fn judge_group(steps: &[StepFacts], phase: Option<ServingPhase>, ends: Ends) -> 
     flags
 }
 
-/// Returns true if devices waited only in the first step, because the host ran ahead of them afterwards. `median_us` is
-/// the usual duration.
+/// Returns true if devices waited only in the first step, because the host ran ahead of the devices afterwards.
+/// `median_us` is the usual duration.
 fn has_waited(steps: &[StepFacts], median_us: f64) -> bool {
     let Some((first, others)) = steps.split_first() else { return false };
     let complete: Vec<&StepFacts> = others.iter().filter(|step| !step.open).collect();
@@ -171,7 +170,7 @@ fn has_waited(steps: &[StepFacts], median_us: f64) -> bool {
         && first.idle_us - idle >= WAITED * excess
 }
 
-/// Returns true for a step at an end of the capture that is shorter than the others and has far fewer ops.
+/// Returns true if `step`, at an end of the capture, is shorter than the other steps and has far fewer ops.
 fn is_cut(step: &StepFacts, others: &[StepFacts]) -> bool {
     let whole = || others.iter().filter(|step| !step.open);
     let ops: Vec<f64> = whole().map(|step| step.ops).collect();

@@ -17,17 +17,16 @@ use trace::{Args, Event, EventColumn, EventId, LineKind, Platform, StrId, Trace}
 /// Word in the names of all calls that launch graphs: `cuGraphLaunch`, `cudaGraphLaunch`, `hipGraphLaunch`.
 const GRAPH_LAUNCH: &str = "GraphLaunch";
 
-/// The graph launches of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Graphs {
-    /// True for each argument set that names a graph. Empty if none does.
+    /// True for each argument set that names a graph. Empty if no argument set names a graph.
     of_args: Vec<bool>,
     /// Host and correlation id of each call that launches a graph.
     calls: FxHashSet<(u16, i64)>,
 }
 
 impl Graphs {
-    /// Finds the graph launches. Finds none if the devices are not GPUs.
+    /// Finds the graph launches, which only GPUs have.
     pub(super) fn find(trace: &Trace, devices: &Devices) -> Graphs {
         if devices.platform != Some(Platform::Gpu) {
             return Graphs::default();
@@ -40,12 +39,10 @@ impl Graphs {
         Graphs { of_args, calls: calls(trace) }
     }
 
-    /// Returns true if the trace contains no graph launch.
     pub(super) fn is_empty(&self) -> bool {
         self.of_args.is_empty() && self.calls.is_empty()
     }
 
-    /// Returns the launches of one device.
     pub(super) fn of_device<'a>(&'a self, trace: &'a Trace, device: &Device) -> OfDevice<'a> {
         OfDevice { graphs: self, trace, host: device.host, seen: FxHashSet::default() }
     }
@@ -72,7 +69,7 @@ fn calls(trace: &Trace) -> FxHashSet<(u16, i64)> {
     calls
 }
 
-/// The graph launches of one device. The ops of a device must be requested once each.
+/// The graph launches of one device. Callers must request each op of the device once.
 pub(super) struct OfDevice<'a> {
     graphs: &'a Graphs,
     trace: &'a Trace,

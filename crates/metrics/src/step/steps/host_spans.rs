@@ -1,19 +1,22 @@
-//! Finds steps from spans that repeat on the host. Used if neither annotations nor device lines mark the steps.
+//! Finds steps from spans that repeat on the host. This source is used if neither annotations nor device lines mark the
+//! steps.
 //!
-//! A function or range is the body of a loop if it runs repeatedly on one Python thread and covers most of the time during
-//! which the devices work. If there is no such function or range, uses a program whose launches cause most of the device work.
-//! The requirements are:
+//! A function or range is the body of a loop if it runs repeatedly on one Python thread and covers most of the time
+//! during which the devices work. If no function or range is the body of a loop, the launches of a program that cause
+//! most of the device work mark the steps. These rules apply:
 //!
-//! * there are at least four spans that do not overlap. They come at regular intervals, or with the same number of
-//!   device ops between their starts, and keep the devices busy for similar times (`rhythm`);
-//! * if devices ran ops, at least a tenth of their busy time belongs to the spans: a wait for a device is not a step;
-//! * fewer than four spans are steps if their name indicates steps (`step`, `execute`, ...) and they launch nearly all
-//!   device work;
-//! * names of steps that differ only in their numbers are treated as one name (`execute_context_3`, `step[DECODE bs=64]`);
-//! * a Python function or a named range covers at least half of the time from the devices' first op to their last;
-//! * the ops of launches (`PjitFunction(f)`, `jit_f:XLA GPU module`) make up at least half of the busy time;
-//! * a range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) extends to the next such range;
-//! * functions in Python's and JAX's own files, private functions, runtime spans and calls to CUDA and HIP are not
+//! * At least four spans that do not overlap are needed. They come at regular intervals, or with the same number of
+//!   device ops between their starts, and keep the devices busy for similar times (`rhythm`).
+//! * If devices ran ops, at least a tenth of their busy time belongs to the spans: a wait for a device is not a step.
+//! * Fewer than four spans are steps if their name indicates steps (`step`, `execute`, ...) and they launch nearly all
+//!   device work.
+//! * Names of steps that differ only in their numbers (`execute_context_3`, `step[DECODE bs=64]`) are treated as one
+//!   name.
+//! * A Python function or a named range covers at least half of the time from the devices' first op to their last.
+//! * The ops of launches (`PjitFunction(f)`, `jit_f:XLA GPU module`) make up at least half of the busy time.
+//! * A range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) extends to the next such
+//!   range.
+//! * Functions in Python's and JAX's own files, private functions, runtime spans and calls to CUDA and HIP are not
 //!   steps.
 
 use std::borrow::Cow;
@@ -40,10 +43,11 @@ const NEARLY_ALL: f64 = 0.9;
 const LEAST_WORK: f64 = 0.1;
 /// Prefixes of ranges that PyTorch records once in each step of a training loop.
 const ONCE_PER_STEP: [&str; 2] = ["Optimizer.zero_grad#", "Optimizer.step#"];
-/// Maximum number of names that are examined in detail, by descending time. Each name requires a pass over the launches.
+/// Maximum number of names that are examined in detail. The names that cover the most time come first. Each name
+/// requires a pass over the launches.
 const MOST_ASKED: usize = 6;
 
-/// Kind of a name.
+/// Kind of a span, from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
     /// A user function, as the Python tracer names it.
@@ -56,21 +60,19 @@ enum Sort {
     Program,
 }
 
-/// Steps found on the host.
 #[derive(Clone, Debug)]
 pub(super) struct HostSteps {
     /// The spans, as if they were annotations.
     pub spans: Annotations,
     /// Description of the spans (`calls of train_step`).
     pub marker: String,
-    /// True if `percent` is the share of the devices' busy time that the spans launch. Otherwise, `percent` is the
-    /// share of the devices' active span that the spans cover.
+    /// True if `percent` is the share of the devices' busy time that the spans launch. False if `percent` is the share
+    /// of the devices' active span that the spans cover.
     pub launches: bool,
     /// The share in percent.
     pub percent: f64,
 }
 
-/// Finds the steps on the host.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let active = active_span(devices)?;
     let mut candidates = spans(trace, devices, |seen| seen.may_be_steps(active));
@@ -109,12 +111,11 @@ fn active_span(devices: &Devices) -> Option<Interval> {
     used.map(|(start, end)| Interval::new(start, end)).or(devices.capture)
 }
 
-/// Returns a time's share of an interval, from 0 to 1.
 fn share_of(all: Interval, time: Ps) -> f64 {
     time.as_ps() as f64 / all.length().as_ps().max(1) as f64
 }
 
-/// Returns the share of the devices' busy time during which ops run that were launched inside the spans, from 0 to 1.
+/// Returns the share of the devices' busy time that belongs to ops launched inside the spans, from 0 to 1.
 fn launched(trace: &Trace, devices: &Devices, candidate: &Candidate) -> f64 {
     let inside = |time: Ps| {
         let next = candidate.marks.partition_point(|mark| mark.interval.start <= time);
@@ -145,12 +146,11 @@ fn launched(trace: &Trace, devices: &Devices, candidate: &Candidate) -> f64 {
     if busy > Ps::ZERO { launched.as_ps() as f64 / busy.as_ps() as f64 } else { 0.0 }
 }
 
-/// The spans of one name on one thread.
 struct Candidate {
     name: String,
     sort: Sort,
     host: u16,
-    /// Marks of the spans in order. They do not overlap.
+    /// Marks of the spans, sorted by time. The spans do not overlap.
     marks: Vec<Mark>,
 }
 
@@ -230,8 +230,8 @@ fn program(name: &str) -> Option<&str> {
     call.or_else(|| name.strip_suffix(":XLA GPU module"))
 }
 
-/// Returns the starts of the calls to every compiled function, in order, by host and module. JAX names the module of a
-/// `<lambda>` `jit__lambda_`.
+/// Returns the starts of the calls to every compiled function, sorted by time. The key is the host and the module. JAX
+/// names the module of a `<lambda>` `jit__lambda_`.
 pub(super) fn program_calls(trace: &Trace, devices: &Devices) -> BTreeMap<(u16, String), Vec<Ps>> {
     let mut calls: BTreeMap<(u16, String), Vec<Ps>> = BTreeMap::new();
     for candidate in spans(trace, devices, |seen| seen.sort == Sort::Program) {
@@ -258,9 +258,9 @@ fn is_api_call(name: &str) -> bool {
         .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase())))
 }
 
-/// Words in the names of steps and batches. They do not occur in the names of parts of a step.
+/// Words in the names of steps and batches. These words do not occur in the names of parts of a step.
 const STEP_WORDS: [&str; 6] = ["step", "iter", "execute", "decode", "prefill", "batch"];
-/// Words in the names of parts of a step. Such parts are also numbered.
+/// Words in the names of parts of a step. These parts are also numbered.
 const PART_WORDS: [&str; 4] = ["layer", "block", "stage", "micro"];
 
 /// Returns true for the names of steps and batches.
@@ -300,14 +300,14 @@ fn sort_of(name: &str) -> Option<Sort> {
     (!name.contains("::") && !is_api_call(name) && host_spans::work(name).is_none()).then_some(Sort::Range)
 }
 
-/// Returns true for a thread that runs Python, and for a thread whose name is only a number, because it may run Python.
+/// Returns true for a thread that runs Python, and for a thread whose name is only a number, because such a thread may
+/// run Python.
 fn may_run_python(trace: &Trace, line: &trace::Line) -> bool {
     let name = trace.text(line.name);
     let is_number = name.strip_prefix("thread ").unwrap_or(name).bytes().all(|byte| byte.is_ascii_digit());
     line.kind == LineKind::Host && (is_number || HostRole::of_thread(name) == HostRole::Python)
 }
 
-/// Sums over the spans of one name on one thread.
 struct Seen<'t> {
     name: Cow<'t, str>,
     sort: Sort,
@@ -315,10 +315,9 @@ struct Seen<'t> {
     count: usize,
     /// Sum of the spans' lengths within the devices' active span.
     inside: Ps,
-    /// End of the last span.
     end: Option<Ps>,
-    /// True if spans overlap. Overlapping spans are not steps, unless a program's launch is enclosed by a second span
-    /// of its name.
+    /// True if spans overlap. Overlapping spans are steps only if a second span with the same name encloses the launch
+    /// of a program.
     overlaps: bool,
 }
 
@@ -340,11 +339,11 @@ impl Seen<'_> {
     }
 }
 
-/// Returns the wanted spans of every name on every Python thread, except names whose spans nest in each other. A program's
-/// launch may be enclosed by a second span of its name. In that case the outer span is used.
+/// Returns the wanted spans of every name on every Python thread, except names whose spans nest in each other. If a
+/// second span with the same name encloses a program's launch, the outer span is used.
 ///
-/// A name can have millions of spans. So the first pass only adds up the spans, and the second pass stores the spans of
-/// wanted names.
+/// A name can have millions of spans. The first pass therefore only adds up the spans, and the second pass stores the
+/// spans of wanted names.
 fn spans(trace: &Trace, devices: &Devices, wanted: impl Fn(&Seen) -> bool) -> Vec<Candidate> {
     let python: Vec<bool> = trace.lines.iter().map(|line| may_run_python(trace, line)).collect();
     let mut sorts: Vec<Option<Option<Sort>>> = vec![None; trace.strings.len()];
@@ -392,8 +391,8 @@ fn spans(trace: &Trace, devices: &Devices, wanted: impl Fn(&Seen) -> bool) -> Ve
     found
 }
 
-/// Calls `visit` for each event whose kind has a place. Passes this place and the event's interval. Reads only lines with such
-/// events.
+/// Calls `visit` with the place and the interval of each event whose kind has an entry in `places`. Reads only lines
+/// with such events.
 pub(super) fn for_each_placed(
     trace: &Trace,
     devices: &Devices,

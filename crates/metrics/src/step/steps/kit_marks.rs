@@ -4,9 +4,9 @@
 //! would be unknown if steps are short: the pauses between annotations are then significant, and no op shows the host's work
 //! after the last annotation.
 //!
-//! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program
-//! ran only once in the block, the block is the step. The run itself is not usable as the step, because it excludes the
-//! host's work before it, and its end is not recorded.
+//! `crossprof.trace` marks the start of the traced block of code. It marks the end of the block after the devices have
+//! finished all work. If a program ran only once in the block, the block is the step. The run itself is not usable as
+//! the step, because the run excludes the host's earlier work, and the run's end is not recorded.
 //!
 //! ```text
 //! host    b      [PjitFunction(f))                 e         b begin, e end
@@ -29,7 +29,7 @@ const END: &str = "crossprof.end";
 /// Name of the mark that `_capture.py` writes.
 const END_OF_STEPS: &str = "crossprof.steps_end";
 
-/// Returns the end of the last annotated step of each host, by the host's clock.
+/// Returns the end of the last annotated step of each host, on the host's clock.
 pub(super) fn ends_of_steps(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Ps> {
     let mut ends = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| name == END_OF_STEPS, &mut |host, event| {
@@ -38,7 +38,7 @@ pub(super) fn ends_of_steps(trace: &Trace, devices: &Devices) -> BTreeMap<u16, P
     ends
 }
 
-/// Returns the block as an annotation, or `None` if the trace lacks the block's marks.
+/// Returns the traced block as an annotation, or `None` if the trace lacks the block's marks.
 pub(super) fn block(trace: &Trace, devices: &Devices) -> Option<Annotations> {
     let mut marks: BTreeMap<u16, (Option<Ps>, Option<Ps>)> = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| [BEGIN, END].contains(&name), &mut |host, event| {
@@ -94,7 +94,7 @@ mod tests {
         assert!(last(Some(3)).open, "a mark before the step belongs to another window");
     }
 
-    /// Finds the steps of a block from 10 to 90 us in which a program runs at these times for 5 us.
+    /// Finds the steps of a block from 10 to 90 us. A program runs for 5 us at each of the times `runs`.
     fn steps(runs: &[i64]) -> Steps {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

@@ -1,6 +1,6 @@
 //! Assigns device work to the step in which the host launched it, regardless of when a device runs it.
 //!
-//! A device runs behind its host, so the work of step 4 may still run when the host annotates step 5:
+//! A device runs behind its host, so the work of step 4 may still be running when the host annotates step 5:
 //!
 //! ```text
 //! host     [train 4      ][train 5      ][train 6      ]
@@ -10,12 +10,12 @@
 //! step                 4-------5-------6------
 //! ```
 //!
-//! A step begins on a device with its first op. That op may run ahead while ops of earlier steps still run, as a copy
-//! does before the computation. In this case, the step begins with its first op on the line that does most of the work,
-//! because ops of one line run in order.
+//! A step begins on a device with its first op. That op may run ahead while ops of earlier steps are still running, as
+//! a copy does before the computation. The step then begins with its first op on the line that does most of the work,
+//! because ops of one line run in the order of their launches.
 //!
-//! If the first ops on a line have no known launch, they were launched before the capture, and belong to no step. Other ops
-//! without a launch belong to the step in whose window they start.
+//! If the first ops on a line have no known launch, these ops were launched before the capture, and belong to no step.
+//! Other ops without a launch belong to the step in whose window they start.
 
 use super::{Mark, StepWindow, align::Aligned, graphs::Graphs};
 use crate::device::devices::{Device, Devices};
@@ -29,8 +29,8 @@ pub struct Launched {
     pub ops: u64,
     /// Time during which at least one of the ops runs.
     pub work: Ps,
-    /// Start of the first op by the device's clock. Ignores ops that run ahead while earlier steps still run. Meaningless if
-    /// there are no ops.
+    /// Start of the first op on the device's clock. Ignores ops that run ahead while earlier steps are still running.
+    /// Meaningless if there are no ops.
     pub first: Ps,
     /// End of the last op.
     pub last: Ps,
@@ -41,7 +41,7 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// Adds an op. Ops come in the order of their starts.
+    /// Adds an op. Callers add ops in the order of their starts.
     fn add(&mut self, op: Interval) {
         if self.ops == 0 {
             (self.first, self.last) = (op.start, op.start);
@@ -52,7 +52,7 @@ impl Launched {
     }
 }
 
-/// The step in which each event of a device was launched.
+/// For each event of a device, the step in which the host launched it.
 #[derive(Debug)]
 pub(super) struct Owners {
     /// For each event, the step plus one, or 0 for no step.
@@ -60,12 +60,10 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// Creates owners without any assignment.
     pub(super) fn new(trace: &Trace) -> Owners {
         Owners { step_of: vec![0; trace.events.len()] }
     }
 
-    /// Assigns an event to a step.
     pub(super) fn set(&mut self, id: EventId, step: u32) {
         if let Some(slot) = self.step_of.get_mut(id.get() as usize) {
             *slot = step.saturating_add(1);
@@ -115,8 +113,8 @@ impl Owners {
         steps.into_iter().map(&mut mark).collect()
     }
 
-    /// Returns the start of the first op on each line that belongs to a step. For a line without such ops, returns `i64::MIN`,
-    /// because it is unknown which of its ops were launched before the capture.
+    /// Returns, for each line, the start of the first op that belongs to a step. For a line without such ops, returns
+    /// `i64::MIN`, because it is unknown which ops of the line were launched before the capture.
     fn first_on_lines(&self, trace: &Trace, device: &Device) -> Vec<Ps> {
         let mut first = vec![Ps::new(i64::MIN); trace.lines.len()];
         self.for_each(trace, device, |_, line, op| {
@@ -139,8 +137,8 @@ impl Owners {
         ended
     }
 
-    /// Calls `visit` with step, line and time of every op of `device` that belongs to a step, in the order of their
-    /// starts.
+    /// Calls `visit` with the step, line and time of every op of `device` that belongs to a step, in the order in which
+    /// the ops start.
     fn for_each(&self, trace: &Trace, device: &Device, mut visit: impl FnMut(usize, usize, Interval)) {
         in_blocks(&device.ops, |&id| {
             let Some(step) = self.step(id) else { return };

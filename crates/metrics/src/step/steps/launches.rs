@@ -30,8 +30,8 @@ pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> O
     owners
 }
 
-/// Finds the step of every device op with the same group as an annotation. XProf assigns the same group number to an annotation
-/// and its ops when it post-processes a capture.
+/// Finds the step of every device op that belongs to the same group as an annotation. XProf assigns the same group
+/// number to an annotation and its ops when it post-processes a capture.
 pub(super) fn grouped(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
     let mut owners = Owners::new(trace);
     let groups = trace.events.column(EventColumn::GroupId);
@@ -70,10 +70,9 @@ fn host_of_device_lines(trace: &Trace, devices: &Devices) -> Vec<Option<u16>> {
     trace.lines.iter().map(of_line).collect()
 }
 
-/// The step of each correlation id of one host.
 #[derive(Debug, Default)]
 struct Launches {
-    /// `(correlation id, step)`, by id.
+    /// `(correlation id, step)`, sorted by id.
     sorted: Vec<(i64, u32)>,
     /// Lookup table if the ids are dense: the step plus one, or 0 for no step, indexed by `id - first`.
     dense: Vec<u32>,
@@ -109,9 +108,9 @@ impl Launches {
     }
 }
 
-/// Returns the launches inside annotated steps. The step of a launch is the launch's own `step_num`. If the launch has none, it
-/// is the step of the last annotation that started before the launch. Launches after the end of the last annotation belong to
-/// no step.
+/// Returns the launches inside annotated steps. The step of a launch is the launch's own `step_num`. A launch without
+/// `step_num` belongs to the step of the last annotation that started before the launch. Launches after the end of the
+/// last annotation belong to no step.
 fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launches> {
     let host_of_line: Vec<Option<u16>> = trace
         .lines
@@ -139,12 +138,10 @@ fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launche
     hosts
 }
 
-/// Returns the starts of each host's annotations, ready for lookups.
 pub(super) fn starts_by_host(found: &Annotations) -> BTreeMap<u16, Starts> {
     sort::map(found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))))
 }
 
-/// Starts of one host's annotations.
 pub(super) struct Starts {
     starts: Vec<(Ps, u32)>,
     end: Ps,

@@ -31,7 +31,7 @@ pub(super) struct Measured {
     /// Sum of the times from the annotation to the first op, over the `lags` windows where this time is known.
     pub lag: Ps,
     pub lags: u64,
-    /// The earliest annotation, by its device's clock.
+    /// The earliest annotation, on its device's clock.
     pub annotation: Option<Interval>,
     pub open: bool,
     /// The device of the last window in the sums.
@@ -39,18 +39,16 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Returns the mean over the windows, in microseconds.
     pub(super) fn mean_us(&self, sum: Ps) -> f64 {
         if self.windows == 0 { 0.0 } else { sum.as_us() / self.windows as f64 }
     }
 
-    /// Returns the mean over the windows.
     pub(super) fn mean_count(&self, sum: u64) -> f64 {
         if self.windows == 0 { 0.0 } else { sum as f64 / self.windows as f64 }
     }
 
-    /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only, and
-    /// `phase` is the phase of an inference engine's step.
+    /// Returns the measurements that decide whether the step is counted. `apart` is true if the step belongs to one
+    /// device only, and `phase` is the phase of an inference engine's step.
     pub(super) fn seen(&self, apart: bool, phase: Option<ServingPhase>) -> StepFacts {
         let duration = self.duration.as_ps() as f64;
         StepFacts {
@@ -66,7 +64,6 @@ impl Measured {
     }
 }
 
-/// Measures every step.
 pub(super) fn measure(
     trace: &Trace,
     devices: &Devices,

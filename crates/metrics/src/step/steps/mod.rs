@@ -1,18 +1,18 @@
 //! Finds the steps of a run, and the start, end and work of each step on every device.
 //!
-//! Sources by descending precedence (the report names the source that was used):
+//! The steps come from the first of these sources that the trace contains. The report names the source that was used.
 //!
 //! 1. the forward passes of an inference engine (`serving`), unless each annotated step contains several passes;
 //! 2. `step_num` annotations on host lines (`annotations`);
 //! 3. a `Steps` line on the devices (`steps_line`);
 //! 4. the order of programs on the first stage of a pipeline (`stages`);
-//! 5. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). If it ran only
-//!    once and the kit recorded a block around it, the block (`kit_marks`);
+//! 5. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`), or the block that
+//!    the capture kit recorded, if the module ran only once in it (`kit_marks`);
 //! 6. spans that repeat on the host and take most of the time (`host_spans`);
 //! 7. a sequence of ops that repeats on every device (`device_sequence`);
-//! 8. none: the number of steps is unknown, and nothing is guessed.
+//! 8. no source: the number of steps is unknown, and nothing is guessed.
 //!
-//! The user's own count is applied afterwards (`report`).
+//! A number of steps that the user gives is applied afterwards (`report`).
 //!
 //! A step lasts from its start to the next step's start *on the same device*. The duration of the host annotation is
 //! not used, because the annotation covers only the dispatch of asynchronous work. The starts of a step on two devices
@@ -76,7 +76,7 @@ pub enum StepSource {
     Pipeline,
     /// Runs of one module.
     ModuleRuns,
-    /// Spans on a host thread that repeat.
+    /// Repeated spans on a host thread.
     HostSpans,
     /// A sequence of ops that repeats on every device.
     DeviceOps,
@@ -108,9 +108,9 @@ pub enum Tie {
     StepsLine,
     /// Correlation ids of launches and ops.
     Correlation,
-    /// The group that XProf gives annotations and ops.
+    /// The group number that XProf gives to annotations and their ops.
     Group,
-    /// The calls that dispatched the runs of programs, by id or order.
+    /// The calls that dispatched the runs of programs. Runs and calls are matched by id or by order.
     Dispatch,
     /// The same number of runs of one program in each step.
     ModuleRuns,
@@ -147,12 +147,12 @@ pub struct Steps {
     pub source: StepSource,
     /// Description of the steps (`train annotations`).
     pub marker: Option<String>,
-    /// Number of each step in the trace. `None` if the step has none.
+    /// Number of each step in the trace. `None` if the step has no number.
     pub names: Vec<Option<String>>,
     /// Batch of each step of an inference engine. Empty for other steps.
     pub batches: Vec<ServedBatch>,
-    /// `windows[device][step]`, with devices as in [`Devices::used`]. If no device was used, a single row for the host.
-    /// `None` if a device did not run a step.
+    /// `windows[device][step]`, with devices as in [`Devices::used`]. If no device was used, contains a single entry
+    /// for the host. `None` if a device did not run a step.
     pub windows: Vec<Vec<Option<StepWindow>>>,
     /// Relation between device work and annotated steps. `None` if the steps come from the devices.
     pub tie: Option<Tie>,
@@ -160,19 +160,19 @@ pub struct Steps {
     pub relation: Option<Relation>,
     /// True if the host launches graphs (CUDA, HIP). `None` if launches are unknown.
     pub launches_graphs: Option<bool>,
-    /// Details for warnings about the source of the steps. Empty for annotations and lines.
+    /// Details for warnings about the source of the steps. Empty if annotations or lines are the source.
     remarks: Remarks,
 }
 
-/// Reasons why sources of higher precedence gave no steps, and the evidence for the chosen source.
+/// Reasons why sources of higher precedence yielded no steps, and the evidence for the chosen source.
 #[derive(Clone, Debug, Default)]
 struct Remarks {
     /// Reason why the runs of the most expensive module are not steps.
     modules: Option<String>,
-    /// A share in percent, with a flag. If the flag is true, the share of device work that the host's spans launch. If
-    /// not, the share of time that these spans cover.
+    /// A share in percent, with a flag. If the flag is true, this is the share of device work that the host's spans
+    /// launch. If the flag is false, it is the share of time that these spans cover.
     host_share: Option<(f64, bool)>,
-    /// Number of ops in the steps over all devices, and the number of those whose launch is not in the trace.
+    /// Number of ops in the steps over all devices, and the number of ops whose launch is not in the trace.
     by_time: Option<[u64; 2]>,
     /// Number of distinct annotation numbers, if numbers repeat.
     distinct_numbers: Option<u64>,
@@ -180,7 +180,7 @@ struct Remarks {
 
 impl Steps {
     /// Marks windows as open if the capture was cut. Data may be missing after a device's last op, so a window that
-    /// continues after it is incomplete.
+    /// continues after that op is incomplete.
     pub fn open_where_cut(&mut self, devices: &Devices) {
         for (device, windows) in devices.used.iter().zip(&mut self.windows) {
             let last = device.span.end;
@@ -254,8 +254,9 @@ impl Steps {
         }
     }
 
-    /// Finds steps from repeats on the host, or from repeats on the devices if nothing repeats on the host. The steps
-    /// are unknown if nothing repeats at all. `objection` says why no module's runs can serve as steps.
+    /// Finds steps from spans that repeat on the host, or from ops that repeat on the devices if nothing repeats on the
+    /// host. The steps are unknown if nothing repeats at all. `objection` is the reason why no module's runs can serve
+    /// as steps.
     fn from_repeats(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
         let remarks = Remarks { modules: objection, ..Remarks::default() };
         if let Some(found) = host_spans::find(trace, devices) {

@@ -1,6 +1,6 @@
 //! Finds the runs of the module (compiled program) that takes the most device time.
 //!
-//! Reads the `XLA Modules` line of a device. If devices have none (CPU backend), reads the ops that have both
+//! Reads the `XLA Modules` line of a device. If the devices lack this line (CPU backend), reads the ops that have both
 //! `hlo_module` and `run_id`. GPU kernels name their module but not its run. Nothing reliable distinguishes one run
 //! from the next, so no runs are found on GPUs.
 
@@ -12,14 +12,13 @@ use base::format::{percent, shorten};
 use base::{Ps, sort};
 use trace::{EventColumn, Interval, LineKind, PlaneKind, Trace};
 
-/// The runs of one module.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     /// Name of the module, without fingerprint.
     pub module: String,
     /// `marks[device]`, by start. The key is the run id.
     pub marks: Vec<Vec<Mark>>,
-    /// Share of this module in the time of all modules between its first and last run, from 0 to 1.
+    /// Share of the time of all modules that this module takes between its first and last run, from 0 to 1.
     share: f64,
 }
 
@@ -52,8 +51,9 @@ impl Runs {
 /// run on only a few devices.
 pub(super) type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
-/// Returns the runs of the dominant module: the module with the largest sum of run times over all devices. If it ran only once
-/// (an initialisation), a module that ran repeatedly and took at least a tenth of its time is used instead.
+/// Returns the runs of the dominant module: the module with the largest sum of run times over all devices. If that
+/// module ran only once (an initialisation), a module that ran repeatedly and took at least a tenth of the dominant
+/// module's time is used instead.
 ///
 /// Programs that differ only in their fingerprint (`jit_f(123)`, `jit_f(456)`) are one module: a function that was
 /// compiled for several shapes.
@@ -80,7 +80,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     Some(Runs { module, marks, share })
 }
 
-/// Returns the runs of all modules, in order.
+/// Returns the runs of all modules, sorted by start.
 pub(super) fn all<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let mut by_module = from_lines(trace, devices);
     if by_module.is_empty() {
@@ -107,7 +107,7 @@ fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
     if of_all > Ps::ZERO { of_module.as_ps() as f64 / of_all.as_ps() as f64 } else { 1.0 }
 }
 
-/// Minimum share of the time of all runs for a program whose runs are steps.
+/// The runs of a program are steps only if they take at least this share of the time of all runs.
 const DOMINANT: f64 = 0.5;
 
 impl Runs {
@@ -116,9 +116,9 @@ impl Runs {
         self.marks.iter().all(|row| row.len() <= 1)
     }
 
-    /// Returns the reason why these runs are not the steps of a loop, or `None` if they are. To be steps, the module
-    /// must take at least half of the time of all runs between its first and last run. On every device the runs must
-    /// follow each other at regular intervals or with the same work from one run to the next.
+    /// Returns the reason why these runs are not the steps of a loop, or `None` if the runs are steps. To be steps, the
+    /// module must take at least half of the time of all runs between its first and last run. On every device the runs
+    /// must follow each other at regular intervals or with the same work from one run to the next.
     pub(super) fn objection(&self, trace: &Trace, devices: &Devices) -> Option<String> {
         let module = shorten(&self.module, 60);
         if self.share < DOMINANT {
@@ -153,7 +153,7 @@ fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     by_module
 }
 
-/// Finds runs from ops: a run lasts from the first to the last op that has its id.
+/// Finds runs from ops: a run lasts from the first to the last op that has the run's id.
 fn from_ops<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let key = |(index, device): (usize, &Device)| ((device.host, i64::from(device.ordinal)), index);
     let device_index = sort::map(devices.used.iter().enumerate().map(key));

@@ -10,19 +10,19 @@ use facts::ServedBatch;
 use report::{Step, StepTiming};
 use trace::{Interval, IntervalSet, Trace};
 
-/// The report's data about the steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepReport {
     /// `step_timing`.
     pub timing: StepTiming,
-    /// `steps`. Empty if no device op shows the work in the steps, or if the user's count differs from their number.
+    /// `steps`. Empty if no device op shows the work in the steps, or if the user gave a different number of steps.
     pub rows: Vec<Step>,
     /// Warnings about the steps.
     pub warnings: Vec<Warning>,
 }
 
-/// Reports on `steps`. `num_steps` is the user's own count, `times` is the activity of the devices, and `compile` contains the
-/// times when the host compiled. If the user chose which steps are counted, `chosen` has one flag per step.
+/// Reports on `steps`. `num_steps` is the number of steps that the user gave, `times` is the activity of the devices,
+/// and `compile` contains the times when the host compiled. If the user chose which steps are counted, `chosen` has one
+/// flag per step.
 pub(crate) fn report(
     trace: &Trace,
     devices: &Devices,
@@ -153,7 +153,7 @@ fn host_step_time_us(rows: &[Step]) -> Option<f64> {
     statistics::mean(&times)
 }
 
-/// Returns the warnings about the source of the steps, and about the way in which the devices run them.
+/// Returns the warnings about the source of the steps, and about the way in which the devices run the steps.
 fn remarks(trace: &Trace, steps: &Steps, devices: &Devices) -> Vec<Warning> {
     let mut warnings = match steps.source {
         StepSource::Unknown => unknown_steps(trace, steps),
@@ -204,7 +204,7 @@ fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepNumbersRepeat, message))
 }
 
-/// Minimum share of ops without a known launch, in percent, for a warning. We chose this limit.
+/// A warning appears if at least this share of the ops, in percent, has no known launch. We chose this limit.
 const UNTIED_PERCENT: f64 = 1.0;
 
 /// Warns if device work cannot be assigned to the steps that launched it.
@@ -213,7 +213,7 @@ fn untied(steps: &Steps) -> Option<Warning> {
         (Tie::Time, _) => {
             "The trace does not connect device work with the steps that launched it: it has no correlation ids and no \
              run ids, and the runs of a program do not match its calls. Each op is assigned to the step in which it \
-             runs. If devices run behind the host, that is a later step than the one that launched it."
+             runs. If devices run behind the host, the op was launched in an earlier step."
                 .to_owned()
         }
         (_, Some([ops, by_time])) if 100.0 * by_time as f64 >= UNTIED_PERCENT * ops as f64 && by_time > 0 => format!(
@@ -272,8 +272,8 @@ fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(mark_steps(trace))]
 }
 
-/// Reports the user's count if it differs from the number of detected steps. Only means are available. They cover the
-/// time of the detected steps, or of all ops if no steps were detected.
+/// Reports the number of steps that the user gave, if it differs from the number of detected steps. Only means over the
+/// detected steps are then available, or over the time of all ops if no steps were detected.
 fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> StepReport {
     let extents = extents(devices, steps);
     let total_us = mean_length_us(&extents);

@@ -14,7 +14,7 @@ const FACTOR: f64 = 2.0;
 const SAME_WORK: f64 = 0.75;
 
 /// Returns true if more than half of the times from start to start are within a factor of two of their median. A single
-/// time is regular. `marks` must be in order.
+/// time is always regular. `marks` must be sorted by time.
 pub(super) fn regular(marks: &[Mark]) -> bool {
     let periods: Vec<f64> = windows(marks).map(|window| window.length().as_ps() as f64).collect();
     let Some(median) = median(&periods) else { return true };
@@ -22,8 +22,8 @@ pub(super) fn regular(marks: &[Mark]) -> bool {
     near * 2 > periods.len()
 }
 
-/// Returns true if the number of ops of `device` that start between two consecutive marks is the same in at least three
-/// quarters of the cases.
+/// Returns true if, for at least three quarters of all pairs of consecutive marks, the same number of ops of `device`
+/// starts between the two marks.
 pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool {
     let mut counts: Vec<u64> = windows(marks).map(|window| ops_starting_in(trace, device, window)).collect();
     sort::sort_by(&mut counts, Ord::cmp);
@@ -31,9 +31,9 @@ pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool 
     most.is_some_and(|most| most as f64 >= SAME_WORK * counts.len() as f64)
 }
 
-/// Returns true if there is no busy time, or if the device's busy time between two consecutive marks is within a factor
-/// of two of its median in at least three quarters of the cases. A function that is called with varying sizes fails
-/// this test, because it is not a loop's body.
+/// Compares the device's busy times between consecutive marks. Returns true if at least three quarters of these times
+/// are within a factor of two of their median, or if there are no such times. This test excludes functions that are
+/// called with varying sizes, which are not the body of a loop.
 pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     let times: Vec<f64> = windows(marks).map(|window| busy.length_within(window).as_ps() as f64).collect();
     let Some(median) = median(&times) else { return true };

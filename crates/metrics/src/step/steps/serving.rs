@@ -6,8 +6,8 @@
 //!          '-- step 0: prefill ------------------'   '-- step 1: decode ----------------'
 //! ```
 //!
-//! Without such spans, calls of compiled functions are the passes if their names contain the word `prefill` or a word
-//! such as `decode`. Both kinds of calls must occur, and no step may be annotated.
+//! Without spans of forward passes, calls of compiled functions are the passes if their names contain the word
+//! `prefill` or a word such as `decode`. Calls are used only if both kinds occur and no step is annotated.
 //!
 //! On each host, only the thread with the longest spans is used. A span inside another span belongs to the outer pass. The n-th
 //! passes of several hosts are one step.
@@ -34,7 +34,7 @@ pub(super) struct Passes {
     pub batches: Vec<ServedBatch>,
 }
 
-/// Finds the passes. Returns `None` if there are none, or if `annotations` contain several passes each.
+/// Finds the passes. Returns `None` if there are no passes, or if each of the `annotations` contains several passes.
 pub(super) fn find(trace: &Trace, devices: &Devices, annotations: Option<&Annotations>) -> Option<Passes> {
     let kinds = trace.events.kinds();
     let of_names = |parse: fn(&str) -> Option<ServedBatch>| -> Vec<Option<ServedBatch>> {

@@ -7,15 +7,14 @@ use crate::device::devices::Devices;
 use crate::device::stages::Stages;
 use trace::{Interval, Trace};
 
-/// The steps of a pipeline.
 pub(super) struct Found {
     pub marks: Aligned,
     /// Description of the steps.
     pub marker: String,
 }
 
-/// Returns the steps of a pipeline, or `None` if the capture shows none. A mark lasts from the first to the last run of a
-/// step on its device.
+/// Returns the steps of a pipeline, or `None` if the capture shows no pipeline. A mark lasts from the start of a step's
+/// first run on a device to the end of the step's last run on that device.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Found> {
     let stages = Stages::find(trace, devices)?;
     let bounds = stages.bounds()?;

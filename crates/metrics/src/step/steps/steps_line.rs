@@ -5,8 +5,8 @@ use crate::device::devices::{Devices, interval};
 use base::sort;
 use trace::{EventColumn, LineKind, Trace};
 
-/// Returns the marks of every device in use, by start. The key is the event's `step_num`, or its name if that is a
-/// number.
+/// Returns the marks of every device in use, sorted by start. The key is the event's `step_num`, or the event's name if
+/// the name is a number.
 pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
     let of_plane = |plane: usize| {
         let mut marks = Vec::new();

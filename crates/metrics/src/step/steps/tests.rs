@@ -326,7 +326,7 @@ fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
     assert_eq!(durations(&report), [10.0, 15.0, 45.0, 9.0]);
 }
 
-/// Two devices have four runs each. The second device starts after the first has finished.
+/// Two devices have four runs each. The second device starts after the first device has finished.
 #[test]
 fn steps_of_devices_that_run_one_after_another_are_separated() {
     let mut b = TraceBuilder::new();
@@ -380,8 +380,8 @@ fn a_collective_connects_devices_with_any_clocks() {
     assert_eq!(relation("fusion"), Some(StepsTogether::Independent));
 }
 
-/// Five programs have 3 runs each, and none of them takes half of the time. Another program takes 60 % of the time and runs
-/// between the others.
+/// In the first trace, five programs have 3 runs each, and no program takes half of the time. In the second trace, a
+/// program takes most of the time, but its runs are irregular.
 #[test]
 fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let source = |runs: &[(&str, i64, i64)]| {
@@ -456,8 +456,8 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
     assert_eq!(report.timing.avg_step_time_us, Some(100.0));
 }
 
-/// Two loops run in turn on two devices, all in annotations with ascending numbers. Ops cannot be connected
-/// with launches.
+/// Two loops run in turn on two devices. All their steps are in annotations with ascending numbers. Ops cannot be
+/// connected with launches.
 #[test]
 fn an_annotation_is_no_step_of_a_device_that_runs_nothing_in_it() {
     let mut b = TraceBuilder::new();

@@ -50,18 +50,18 @@ impl StepsTogether {
 pub struct Relation {
     /// Relation between the devices' steps.
     pub together: StepsTogether,
-    /// Time from the earliest to the latest start of the same step, before steps of devices were separated. Median over the
-    /// steps that several devices ran. `None` if there are no such steps.
+    /// Time from the earliest to the latest start of the same step, before the devices' steps were separated. Median
+    /// over the steps that several devices ran. `None` if no step ran on several devices.
     pub start_skew: Option<Ps>,
     /// Number of steps that a later step ended, over all devices.
     pub ended: u64,
-    /// Time during which at least one device runs such a step.
+    /// Time during which at least one device runs a step that a later step ended.
     pub running: Ps,
 }
 
 impl Relation {
-    /// Returns the number of ended steps per second, over all devices and over the time when at least one such step
-    /// runs. Returns `None` if no step ended, or if devices run their steps together.
+    /// Returns the number of ended steps per second, over all devices and over the time when at least one of these
+    /// steps runs. Returns `None` if no step ended, or if devices run their steps together.
     pub fn steps_per_sec(&self) -> Option<f64> {
         (self.running > Ps::ZERO && self.together != StepsTogether::StepsTogether)
             .then(|| self.ended as f64 / (self.running.as_us() / 1e6))
@@ -93,7 +93,7 @@ impl Steps {
         if together == StepsTogether::OneAfterAnother { self.separated() } else { self }
     }
 
-    /// Makes a separate step of each window, by time.
+    /// Makes each window a separate step. The new steps are sorted by time.
     fn separated(mut self) -> Steps {
         let windows = self.windows.iter().enumerate().flat_map(|(device, row)| {
             row.iter().enumerate().filter_map(move |(step, window)| window.map(|window| (window, device, step)))
@@ -124,7 +124,7 @@ fn tied(windows: &[Vec<Option<StepWindow>>], times: &[DeviceTime]) -> bool {
     windows.iter().zip(times).filter(communicates).count() > 1
 }
 
-/// Returns true if all devices run steps at the same time for less than half of the shortest extent of any device.
+/// Returns true if the devices' extents overlap for less than half of the shortest extent.
 fn barely_meet(extents: &[Interval]) -> bool {
     let starts = extents.iter().map(|extent| extent.start);
     let ends = extents.iter().map(|extent| extent.end);

@@ -17,7 +17,7 @@ pub struct StepWindow {
     /// Ops that the host launched in the step, regardless of when they ran. `None` if device work cannot be connected
     /// with launches.
     pub launched: Option<Launched>,
-    /// The step's annotation on the host, by the device's clock.
+    /// The step's annotation on the host, on the device's clock.
     pub annotation: Option<Interval>,
 }
 
@@ -40,8 +40,8 @@ impl StepWindow {
     }
 
     /// Returns the time by which the device runs behind the host: from the start of the annotation to the first op that
-    /// was launched in the step. Ignores ops that run ahead while earlier steps still run. Returns `None` if the
-    /// annotation or the launches are unknown, or if the host and device clocks disagree.
+    /// was launched in the step. Ignores ops that run ahead while earlier steps are still running. Returns `None` if
+    /// the annotation or the launches are unknown, or if the host and device clocks disagree.
     pub fn lag(&self) -> Option<Ps> {
         let (launched, annotation) = (self.launched.filter(|it| it.ops > 0)?, self.annotation?);
         Some(launched.first - annotation.start).filter(|&lag| lag >= Ps::ZERO)

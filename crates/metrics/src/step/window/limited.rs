@@ -6,9 +6,9 @@
 //! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and is counted once, at its start
 //! ```
 //!
-//! Sums over the remaining ops are exactly the busy time in the window. Events keep their indices. A copy of the trace
-//! contains the changed times of the events that an edge cuts. The copy shares all other blocks of events with the
-//! original.
+//! The times of the remaining ops add up exactly to the busy time in the window. Events keep their indices. If an edge
+//! cuts an event, the event's new time is in a copy of the trace. The copy shares all other blocks of events with the
+//! original trace.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use trace::{EventId, Interval, IntervalSet, Trace};
 /// A run inside its window.
 #[derive(Clone, Debug)]
 pub(crate) struct Limited {
-    /// The trace with cut events. `None` if no edge of the window cuts an event. In that case the run's own trace is used.
+    /// The trace with cut events. `None` if no edge of the window cuts an event, so that the run's own trace is used.
     pub trace: Option<Trace>,
     /// All devices in use, with the ops in their windows.
     pub devices: Devices,
 }
 
 impl Limited {
-    /// Limits `devices` to `windows`, one for each device in use. A window that covers all work of its device takes no
-    /// time. Any other window takes little time, because only ops near its edges are examined.
+    /// Limits `devices` to `windows`, one for each device in use. A window that covers all work of its device costs no
+    /// time to apply. Any other window costs little time, because only ops near its edges are examined.
     pub(crate) fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
         let mut limited = Limited { trace: None, devices: devices.clone() };
         for (device, window) in limited.devices.used.iter_mut().zip(windows) {
@@ -93,7 +93,7 @@ fn starts_before(trace: &Trace, ops: &[EventId], time: Ps) -> usize {
     ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time))
 }
 
-/// Returns the busy part that contains `edge` in its interior.
+/// Returns the busy interval that begins before `edge` and ends after it.
 fn busy_at(busy: &IntervalSet, edge: Ps) -> Option<Interval> {
     let parts = busy.parts();
     let after = parts.partition_point(|part| part.start < edge);

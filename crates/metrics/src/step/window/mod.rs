@@ -8,9 +8,9 @@
 //!
 //! All sections, tables, pages and findings use the same window. By default, it consists of the counted steps of each
 //! device or, if steps are unknown, of the active span of each device. The user can choose another window. Steps are
-//! found and judged first, in the whole capture. Then everything else is measured inside the window ([`Limited`]): the
+//! found and judged first, in the whole capture. Everything else is then measured inside the window ([`Limited`]): the
 //! time of an op is the time that it takes inside the window, and an op is counted if it starts inside the window. Some
-//! values always cover the whole capture (compilation, the list of all steps, losses). Their documentation says so.
+//! values always cover the whole capture, as their documentation says: compilation, the list of all steps, and losses.
 
 mod limited;
 mod section;
@@ -45,16 +45,16 @@ pub struct Window {
     pub of_device: Vec<IntervalSet>,
     /// Number of steps in the window. `None` if it does not consist of steps.
     pub num_steps: Option<u64>,
-    /// Divisor of means per step per device: the sum over steps of the number of devices that ran the step. If the
-    /// window does not consist of steps, it is the number of devices.
+    /// Divisor of means per step per device: the number of steps in the window, summed over the devices that ran them.
+    /// If the window does not consist of steps, the number of devices.
     pub device_steps: u64,
-    /// Names of the first and the last step, or their indices if they have no names.
+    /// Names of the first and the last step, or their indices if the steps have no names.
     pub ends: Option<(String, String)>,
 }
 
-/// Returns the steps that a choice includes: the steps that it names, or the steps inside its range. Returns `None` if
-/// the choice does not select steps itself, so that the counted steps are used. `given` is the user's number of steps.
-/// Returns a warning with the reason if the choice is impossible.
+/// Returns the steps that a choice includes: the steps that the choice names, or the steps inside the range that it
+/// gives. Returns `None` if the choice does not select steps itself, so that the counted steps are used. `given` is the
+/// user's number of steps. Returns a warning with the reason if the choice is impossible.
 pub(crate) fn chosen_steps(
     choice: &WindowChoice,
     devices: &Devices,
@@ -142,7 +142,8 @@ impl Window {
             && devices.used.iter().zip(&self.of_device).all(|(device, window)| holds(window, device.span))
     }
 
-    /// Returns the time from the window's start on any device to its end on any device. `None` if the window is empty.
+    /// Returns the time from the window's earliest start on any device to its latest end on any device. `None` if the
+    /// window is empty.
     pub fn hull(&self) -> Option<Interval> {
         let spans = self.of_device.iter().filter_map(IntervalSet::span);
         spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))

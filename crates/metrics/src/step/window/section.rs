@@ -8,10 +8,10 @@ use report::MainWindow;
 use run::WindowChoice;
 use trace::{Interval, IntervalSet};
 
-/// The section has a caution if the active span takes less than this share of the capture.
+/// The section contains a caution if the active span is shorter than this share of the capture, in percent.
 const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
-/// The section has a caution if the window contains less than this share of the devices' work, in percent. We chose
-/// this limit because half of the work is common: one of two steps is often cut.
+/// The section contains a caution if the window contains less than this share of the devices' work, in percent. We
+/// chose this limit because half of the work is common: one of two steps is often cut.
 pub const LEAST_WORK_PERCENT: f64 = 25.0;
 
 /// Builds the section. Returns `None` if no device was used. `captured` are the devices over the whole capture.
@@ -47,7 +47,7 @@ pub(crate) fn section(window: &Window, choice: &WindowChoice, captured: &Devices
     })
 }
 
-/// Returns the share of the devices' busy time that is inside the window. `None` if they were never busy.
+/// Returns the share of the devices' busy time that is inside the window. `None` if the devices were never busy.
 fn work_percent(window: &Window, captured: &Devices) -> Option<f64> {
     let (mut all, mut inside) = (Ps::ZERO, Ps::ZERO);
     for (device, of_device) in captured.used.iter().zip(&window.of_device) {
@@ -57,7 +57,7 @@ fn work_percent(window: &Window, captured: &Devices) -> Option<f64> {
     (all > Ps::ZERO).then(|| (100.0 * inside.as_ps() as f64 / all.as_ps() as f64).clamp(0.0, 100.0))
 }
 
-/// Describes the work that the window leaves out if it leaves out most of the work. `active` and `work` are the shares
+/// If the window leaves out most of the work, describes the work that is inside. `active` and `work` are the shares
 /// that are too small.
 fn caution(active: Option<f64>, work: Option<f64>, active_time: &str, captured_time: &str) -> Option<String> {
     let active = active.map(|_| format!("The devices worked for {active_time} of {captured_time} captured."));

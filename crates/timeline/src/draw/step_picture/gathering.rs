@@ -1,4 +1,4 @@
-//! Selects the lines of a device for a picture of its step, and turns their events into marks.
+//! Selects the lines of a device for the picture of a step, and turns the events of the lines into marks.
 
 use base::{Ps, sort};
 use metrics::Device;
@@ -7,32 +7,30 @@ use trace::{Interval, LineId, LineKind};
 use crate::events::lane::Lane;
 use crate::events::source::Source;
 
-/// Maximum number of lines. The busiest lines are shown.
+/// Maximum number of lines in the picture. If there are more lines, the busiest lines are shown.
 const MOST_LINES: usize = 5;
-/// Maximum number of lanes per line. Deeper events are inside events that are shown.
+/// Maximum number of lanes per line. Events in deeper lanes are nested in events that are shown.
 const MOST_LANES_OF_LINE: usize = 3;
 /// An inner lane is shown only if it is busy for at least `1 / LEAST_SHARE` of the step.
 const LEAST_SHARE: i64 = 50;
-/// Maximum number of lanes over all lines.
+/// Maximum total number of lanes in the picture.
 const MOST_LANES: usize = 8;
 
 /// A mark that may still be merged with its neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gathered {
-    /// Time from the start of the mark's first event to the end of its last event.
     pub time: Interval,
-    /// Busy time in the mark.
+    /// Time within the mark during which the lane is busy.
     pub busy: Ps,
-    /// Kind of the longest event.
+    /// Kind of the longest event in the mark.
     pub kind: usize,
-    /// Length of the longest event.
     pub longest: Ps,
-    /// True if the mark may be merged with its neighbours.
+    /// True if the mark is so short that it may be merged with its neighbours.
     pub is_short: bool,
 }
 
-/// Returns the lanes of a device's busiest lines with ops, each with the name of its line, in file order. Events shorter
-/// than `finest` are merged.
+/// Returns the lanes of the device's busiest lines that contain ops, in file order. Each lane has the name of its line.
+/// Events shorter than `finest` are merged.
 pub(super) fn lanes(source: Source<'_>, device: &Device, range: Interval, finest: Ps) -> Vec<(String, Vec<Gathered>)> {
     let trace = source.trace;
     // The ops of a CPU are on threads. Other threads of the same process only wait.
@@ -77,7 +75,7 @@ pub(super) fn lanes(source: Source<'_>, device: &Device, range: Interval, finest
     shown
 }
 
-/// Returns the events of a lane, clipped to a range. Leaves out events of length 0.
+/// Returns the events of a lane, clipped to a range. Events of length 0 are left out.
 pub(super) fn events<'a>(source: Source<'a>, lane: &'a Lane, range: Interval) -> impl Iterator<Item = Gathered> + 'a {
     let first = lane.first_from(source.trace, range.start);
     let found = (first..lane.len()).map_while(move |place| source.event(lane.event(place)?));

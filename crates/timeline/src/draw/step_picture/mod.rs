@@ -1,12 +1,12 @@
-//! A compact record of a step. It is made while the run's events are loaded, and drawn later next to the steps of other
-//! runs. All steps are drawn to the same scale, which requires the length of the longest step.
+//! A compact record of a step. The record is made while the run's events are loaded, and drawn later next to the steps
+//! of other runs. All steps have the same scale, which depends on the longest step.
 //!
 //! ```text
 //! events   [======a======)  [b)[c)  [d)        [======e======)
 //! marks    a                b: 75 %            e                a mark has its time and its busy share
 //! ```
 //!
-//! The busy times of a lane's marks add up, to the picosecond, to the busy time of the lane in the step.
+//! The busy times of a lane's marks add up to the busy time of the lane in the step, to the picosecond.
 
 mod gathering;
 mod text;
@@ -22,13 +22,13 @@ use gathering::{Gathered, lanes, merged};
 
 /// Events shorter than this fraction of the step are merged with nearby events.
 const FINEST: i64 = 1_000;
-/// Maximum number of marks in a picture. If there are more, longer events are merged as well.
+/// Maximum number of marks in a picture. If there are more marks, longer events are merged as well.
 const MOST_MARKS: usize = 2_000;
 
-/// A step of a run on its first busy device.
+/// A picture of one step on the run's first busy device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepPicture {
-    /// Name of the step, or its number if it has no name.
+    /// Name of the step, or the number of a step without a name.
     pub step: String,
     /// Name of the device.
     pub device: String,
@@ -40,12 +40,12 @@ pub struct StepPicture {
     pub lanes: Vec<StepLane>,
 }
 
-/// Name and op of a mark.
+/// Name of a mark, with its op and the op's family.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarkName {
     /// Name of the event.
     pub name: String,
-    /// HLO instruction of the event. Empty if the file does not record it.
+    /// HLO instruction of the event. Empty if the trace file does not record the instruction.
     pub op: String,
     /// Label of the op's family. Empty if the event is not an op.
     pub family: String,
@@ -67,14 +67,14 @@ pub struct StepMark {
     pub start: Ps,
     /// Length of the mark.
     pub length: Ps,
-    /// Busy time in the mark.
+    /// Time within the mark during which the lane is busy.
     pub busy: Ps,
     /// Index of the name of the event that covers most of the mark.
     pub name: usize,
 }
 
 impl StepPicture {
-    /// Records the median step of a run. Returns `None` if the run has no steps, or if no device ran them.
+    /// Records the median step of a run. Returns `None` if the run has no steps, or if no device ran a step.
     pub fn of_median_step(context: Context<'_>, timeline: &Timeline) -> Option<StepPicture> {
         let step = median_step(context)?;
         let (device, range) = busy_device(context, step)?;
@@ -109,7 +109,6 @@ impl StepPicture {
         Some(picture).filter(|picture| !picture.lanes.is_empty())
     }
 
-    /// Returns the index of the name of a mark. `kinds` contains the names and the ops of existing marks.
     fn name_of(
         &mut self,
         source: crate::Source<'_>,

@@ -1,4 +1,4 @@
-//! Text form of a picture of a step, for messages and reports.
+//! The text form of a step's picture, which messages and reports contain.
 //!
 //! ```text
 //! step, length in ps, device                   fields are separated by tabs
@@ -36,7 +36,7 @@ impl fmt::Display for StepPicture {
 }
 
 impl StepPicture {
-    /// Parses a text. Returns `None` if it is damaged.
+    /// Parses a text. Returns `None` if the text is damaged.
     pub fn parse(text: &str) -> Option<StepPicture> {
         let mut lines = text.lines();
         let mut head = lines.next()?.split('\t');
@@ -71,7 +71,7 @@ impl StepPicture {
     }
 }
 
-/// Parses a time. Returns `None` if it is negative or so large that a sum could overflow.
+/// Parses a time. Returns `None` if the time is negative, or so large that a sum of times could overflow.
 fn time(text: &str) -> Option<Ps> {
     text.parse().ok().filter(|ps| (0..=i64::MAX / 4).contains(ps)).map(Ps::new)
 }

@@ -1,4 +1,4 @@
-//! The work of the child processes, and the corpus as files.
+//! The work of the child processes, and functions that write and read the corpus as files.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,8 @@ use fuzzing::{Format, drive, mutate};
 
 use crate::Result;
 
-/// Drives cases in order, and prints the number of each case before it starts. Continues until the process ends.
+/// Drives cases in order, and prints the number of each case before it starts. Continues until a case fails or the
+/// parent process ends.
 pub(crate) fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Result {
     let mut out = std::io::stdout().lock();
     for number in (first..).step_by(usize::try_from(step).unwrap_or(1)) {
@@ -22,7 +23,7 @@ pub(crate) fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Resu
     Ok(())
 }
 
-/// Drives the case in a file. The file's name contains the format.
+/// Drives the case in a file. The name of the file must contain the format.
 pub(crate) fn drive_file(file: &Path) -> Result {
     let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     drive::drive(format_of(file)?, &bytes)
@@ -36,7 +37,7 @@ fn format_of(file: &Path) -> Result<Format> {
     })
 }
 
-/// Writes the samples into a folder, with one subfolder per format, as cargo-fuzz expects its corpora.
+/// Writes the samples into a folder that has one subfolder per format. cargo-fuzz expects this form.
 pub(crate) fn write_corpus(folder: &Path, samples: &[Sample]) -> Result {
     for sample in samples {
         let of_format = folder.join(sample.format.name());
@@ -49,7 +50,7 @@ pub(crate) fn write_corpus(folder: &Path, samples: &[Sample]) -> Result {
     Ok(())
 }
 
-/// Reads the samples of a folder, in the order of their names.
+/// Reads the samples of a folder, in the order of their file names.
 pub(crate) fn read_corpus(folder: &Path) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for format in Format::ALL {

@@ -8,29 +8,31 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// Time after which a case is treated as hanging. Most cases take only hundredths of a second with all checks on.
+/// Time after which a case is treated as hanging. With all checks, most cases take only hundredths of a second.
 pub(crate) const MOST_TIME: Duration = Duration::from_secs(10);
-/// Time limit of a single case that runs alone, on a machine that may be busy.
+/// Time limit of a case that is driven alone. The limit is long, because other programs may keep the machine busy.
 const MOST_ALONE: Duration = Duration::from_secs(20 * MOST_TIME.as_secs());
-/// Address space of a child. A browser tab may use far more, but a case has only a few hundred kilobytes.
+/// Maximum size of a child's address space. A browser tab may use far more, but the input of a case has only a few
+/// hundred kilobytes.
 const MOST_MEMORY_KIB: u64 = 1 << 20;
-/// Maximum length of a failed child's output.
+/// Maximum length of the output that is shown after a child has failed.
 const MOST_SAID_BYTES: usize = 4000;
 
 /// Outcome of a child's work.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// All cases were driven.
+    /// The child has driven all its cases.
     Done,
-    /// The time limit of the run was reached.
+    /// The run has reached its time limit.
     TimeOver,
     /// A case took longer than [`MOST_TIME`].
     Hangs,
-    /// The process ended early. Contains the output of the process.
+    /// The process ended early. The text is the output of the process.
     Fails(String),
 }
 
-/// Drives the case in a file on its own. The time limit applies to CPU time, so a busy machine does not matter.
+/// Drives the case in a file, and no other case. The time limit applies to CPU time, so other programs on the machine
+/// do not affect it.
 pub(crate) fn alone(file: &Path) -> Result<End> {
     let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
     let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;
@@ -38,7 +40,7 @@ pub(crate) fn alone(file: &Path) -> Result<End> {
     Ok(if end == End::TimeOver { End::Hangs } else { end })
 }
 
-/// Starts this program as a child process, with a memory limit if the shell can set one.
+/// Starts this program as a child process. The child has a memory limit if the shell can set one.
 pub(crate) fn start(arguments: &[String]) -> Result<Child> {
     with_limits("", arguments)
 }
@@ -57,8 +59,8 @@ fn with_limits(more: &str, arguments: &[String]) -> Result<Child> {
         .map_err(|error| format!("A child process cannot be started: {error}"))
 }
 
-/// Waits until a child ends or the deadline passes, and calls `progress` with each line that it prints. Kills the child if
-/// it is still running.
+/// Waits until a child ends or the deadline passes, and calls `progress` with each line that it prints. If the child is
+/// still running at the deadline, kills it.
 pub(crate) fn watch(child: Child, deadline: Instant, progress: impl FnMut(&str)) -> End {
     wait(child, deadline, MOST_TIME, progress)
 }
@@ -103,7 +105,7 @@ fn wait(mut child: Child, deadline: Instant, most_silence: Duration, mut progres
     }
 }
 
-/// Reads the lines of a child in a thread, so that waiting for a line can time out.
+/// Reads the output of a child in a thread, so that the caller can stop waiting for a line.
 fn lines(stdout: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

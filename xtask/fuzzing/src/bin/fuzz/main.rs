@@ -1,4 +1,4 @@
-//! `fuzz`: the program behind `cargo xtask fuzz`, built with overflow checks.
+//! The program that `cargo xtask fuzz` runs. The program is built with overflow checks.
 //!
 //! ```text
 //! run      mutates samples until its time is over ── starts ──> cases    one process per core, limited in memory,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::Result;
 
-/// Default length of a run.
+/// Default duration of a run.
 const SECONDS: u64 = 60;
 
 /// A command of this program.
@@ -16,16 +16,16 @@ pub(crate) enum Command {
     Replay(Vec<PathBuf>),
     /// Writes the samples into a folder, with one subfolder per format.
     WriteCorpus(PathBuf),
-    /// In a child process: drives a sequence of cases.
+    /// Drives a sequence of cases. Used only in child processes.
     Cases {
-        /// Folder of the samples.
+        /// Folder that contains the samples.
         corpus: PathBuf,
         /// Number of the first case.
         first: u64,
-        /// Distance from one case to the next.
+        /// Difference between the numbers of successive cases.
         step: u64,
     },
-    /// In a child process: drives one saved case.
+    /// Drives one saved case. Used only in child processes.
     Case(PathBuf),
 }
 
@@ -33,14 +33,14 @@ pub(crate) enum Command {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub command: Command,
-    /// Length of a run.
+    /// Duration of a run.
     pub seconds: u64,
     /// Seed that determines the cases.
     pub seed: u64,
 }
 
 impl Options {
-    /// Parses the words of a command line.
+    /// Parses the arguments of a command line.
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Options> {
         let mut options = Options { command: Command::Run, seconds: SECONDS, seed: 1 };
         let (mut first, mut step, mut corpus) = (0, 1, None);

@@ -1,4 +1,4 @@
-//! Drives saved cases again, with the limits of a run.
+//! Drives saved cases again, with the same time and memory limits as in a run.
 
 use std::path::PathBuf;
 

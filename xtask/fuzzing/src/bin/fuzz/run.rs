@@ -1,4 +1,5 @@
-//! A run: child processes drive cases until the time limit. Failed cases are saved, and the run continues.
+//! A run of the fuzzer, in which child processes drive cases until the time limit. If a case fails, the parent saves
+//! the case, and the run continues.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -12,7 +13,7 @@ use crate::child::{self, End, MOST_TIME};
 use crate::options::Options;
 use crate::{Result, cases};
 
-/// Number of failures after which a run ends. Further failures would be duplicates.
+/// Number of failures after which a run ends. Most further failures would be duplicates.
 const MOST_FAILURES: usize = 20;
 
 /// The slowest case so far.
@@ -25,7 +26,7 @@ struct Slowest {
 /// State shared by the threads that watch the children.
 struct Run<'a> {
     corpus: &'a [Sample],
-    /// Folder of the samples, for the children.
+    /// Folder from which the children read the samples.
     folder: PathBuf,
     seed: u64,
     deadline: Instant,
@@ -83,7 +84,7 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 impl Run<'_> {
-    /// Drives the cases of one child, and of its successors after failures.
+    /// Drives cases in a child. After each failure, starts another child with the next case.
     fn watch(&self, first: u64, step: u64) -> Result {
         let mut next = first;
         loop {
@@ -115,7 +116,7 @@ impl Run<'_> {
         }
     }
 
-    /// Counts a driven case.
+    /// Counts a case that was driven, and stores the case if it is the slowest so far.
     fn note(&self, case: Option<(u64, Instant)>) {
         let Some((number, start)) = case else { return };
         self.driven.fetch_add(1, Ordering::Relaxed);
@@ -126,8 +127,8 @@ impl Run<'_> {
         }
     }
 
-    /// Saves a failed case and prints how to run it again. Returns the number of failures. A case that was only slow is
-    /// first driven again on its own.
+    /// Saves a failed case, and prints how to run it again. Returns the number of failures so far. A case that was only
+    /// slow is first driven again without other cases.
     fn keep(&self, number: u64, said: Option<String>) -> Result<usize> {
         let (format, bytes) = mutate::case(self.corpus, self.seed, number);
         let file = folder("found").join(format!("{}-{}-{number}", format.name(), self.seed));
@@ -150,7 +151,7 @@ impl Run<'_> {
     }
 }
 
-/// Output folder of a run: next to the program, which is in cargo's target folder.
+/// Returns the output folder of a run. The folder is next to the fuzzing program in cargo's target folder.
 fn folder(name: &str) -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     program.ancestors().nth(2).unwrap_or(Path::new(".")).join("fuzz").join(name)

@@ -1,9 +1,9 @@
 //! Demangles names of C++ kernels: `_Z11flip_filterIffEvPT0_PKT_iiii` becomes `void flip_filter<float, float>(float*, ...)`.
 //!
 //! Reads the subset of the Itanium C++ ABI's mangling that kernels use: nested and local names, templates with their
-//! literals and packs, substitutions, builtin, pointer, function and array types, lambdas. Expressions in template
-//! arguments and rarer forms are not supported. Such names stay unchanged. The output has the format of `c++filt`,
-//! which demangling collectors also use.
+//! literals and packs, substitutions, builtin, pointer, function and array types, lambdas. Names with expressions in
+//! template arguments or with rarer forms stay unchanged. The output has the format of `c++filt`, which demangling
+//! collectors also use.
 
 mod names;
 mod types;
@@ -20,7 +20,7 @@ const MAX_DEPTH: u32 = 96;
 /// Maximum amount of text that the demangler writes for one name. Substitutions can double the amount at every step.
 const MAX_WORK: usize = 4 * 1024 * 1024;
 
-/// Demangles a name. Returns `None` if it is not mangled or uses an unsupported form.
+/// Demangles a name. Returns `None` if the name is not mangled or uses an unsupported form.
 pub fn demangle(name: &str) -> Option<String> {
     let mangled = name.strip_prefix("_Z")?;
     // Compilers append a suffix to clones of a function: `.kd` (ROCm), `.part.0`.
@@ -82,7 +82,7 @@ impl Text {
     }
 }
 
-/// A template argument: a single argument, or a pack of any number of them.
+/// A template argument: a single argument, or a pack of any number of arguments.
 #[derive(Clone, Debug)]
 enum Argument {
     One(Text),
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Joins elements with commas. Omits empty packs.
+/// Joins the texts with commas. Omits empty packs.
 fn join(texts: &[Text]) -> String {
     let texts: Vec<String> = texts.iter().map(Text::whole).filter(|text| !text.is_empty()).collect();
     texts.join(", ")

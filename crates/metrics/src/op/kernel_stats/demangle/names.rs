@@ -5,8 +5,7 @@ use super::{Argument, Parser, Text, join};
 /// A name, and properties that determine the text of the function's type.
 pub(super) struct Name {
     pub text: Text,
-    /// True if the last part of the name has template arguments. In this case the text contains the function's return
-    /// type.
+    /// True if the last part of the name has template arguments. The text then contains the function's return type.
     template: bool,
     /// True for constructors and destructors, which have no return type.
     structor: bool,
@@ -38,8 +37,8 @@ const OPERATORS: &[(&str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// Parses a function with its type, or the name of data. If `with_return` is true, adds a template's return type. Names
-    /// inside other names omit it.
+    /// Parses a function with its type, or the name of data. If `with_return` is true, adds a template's return type.
+    /// Names inside other names omit the return type.
     pub(super) fn encoding(&mut self, with_return: bool) -> Option<String> {
         self.nested(|parser| {
             let name = parser.name(true)?;
@@ -63,8 +62,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses a name. `outermost` is true for the name of the function itself, because its type refers to its template
-    /// arguments.
+    /// Parses a name. `outermost` is true for the name of the function itself. The type of the function refers to the
+    /// template arguments in this name.
     pub(super) fn name(&mut self, outermost: bool) -> Option<Name> {
         self.nested(|parser| match parser.peek()? {
             b'N' => parser.nested_name(outermost),
@@ -180,7 +179,7 @@ impl Parser<'_> {
         Some(Name { text, template: true, ..name })
     }
 
-    /// Parses one part of a name. `scope` is the text before it: a constructor repeats its last part.
+    /// Parses one part of a name. `scope` is the text before this part. A constructor repeats the last part of `scope`.
     fn unqualified(&mut self, scope: &str) -> Option<Name> {
         // Internal linkage does not appear in the demangled name.
         self.eat("L");

@@ -165,7 +165,7 @@ impl Parser<'_> {
         self.bounded(text)
     }
 
-    /// Parses `Dp<pattern>`: repeats the pattern for each element of the pack that it names.
+    /// Parses `Dp<pattern>`: repeats the pattern for each element of the pack that the pattern names.
     fn pack_expansion(&mut self) -> Option<Text> {
         let (start, before) = (self.at, self.substitutions.len());
         let outer = self.pack_index.replace(0);
