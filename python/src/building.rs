@@ -11,7 +11,7 @@ const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// A column under construction. The type of the column comes from its declaration, not from the values. A row without a
 /// value contains 0 or an empty text.
-pub struct Builder {
+pub(crate) struct Builder {
     is_there: NullBufferBuilder,
     values: Values,
     /// The first value that does not fit the type.
@@ -31,7 +31,7 @@ enum Values {
 
 impl Builder {
     /// Creates a builder for `rows` rows.
-    pub fn new(kind: Kind, rows: usize) -> Builder {
+    pub(crate) fn new(kind: Kind, rows: usize) -> Builder {
         let values = match kind {
             Kind::Float => Values::Floats(Vec::with_capacity(rows)),
             Kind::Int => Values::Ints(Vec::with_capacity(rows)),
@@ -47,7 +47,7 @@ impl Builder {
 
     /// Appends the cell of the next row.
     #[inline]
-    pub fn push(&mut self, cell: CellRef<'_>) {
+    pub(crate) fn push(&mut self, cell: CellRef<'_>) {
         match (&mut self.values, cell) {
             (_, CellRef::Absent) => return self.push_nothing(),
             (Values::Floats(all), CellRef::Float(value)) => all.push(value),
@@ -99,7 +99,7 @@ impl Builder {
     /// # Errors
     ///
     /// Fails if a value does not fit the column's type: a whole number above 2^63-1, or a value of another type.
-    pub fn finish(mut self) -> Result<ArrayData, ArrowError> {
+    pub(crate) fn finish(mut self) -> Result<ArrayData, ArrowError> {
         if let Some(value) = self.misfit {
             return Err(ArrowError::InvalidArgumentError(value));
         }

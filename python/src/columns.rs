@@ -31,7 +31,7 @@ const MOST_THREADS: usize = 8;
 
 /// Name and meaning of a column. A table that was restored from a pickle stores its own names and meanings.
 #[derive(Clone)]
-pub struct About {
+pub(crate) struct About {
     key: String,
     title: String,
     unit: String,

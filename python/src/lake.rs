@@ -19,7 +19,7 @@ fn level((us, steps, variance_us2, degrees_of_freedom, correlation): LevelWords)
 
 /// Returns the typical step of a run. Returns `None` if the steps of the run are unknown.
 #[pyfunction]
-pub fn typical_step(runs: &Runs, run: usize) -> PyResult<Option<LevelWords>> {
+pub(crate) fn typical_step(runs: &Runs, run: usize) -> PyResult<Option<LevelWords>> {
     let level = Level::typical(&runs.profile(run)?);
     Ok(level.map(|it| {
         let correlation = it.correlation.map(|sums| (sums.products, sums.squares, sums.steps));
@@ -29,19 +29,19 @@ pub fn typical_step(runs: &Runs, run: usize) -> PyResult<Option<LevelWords>> {
 
 /// Returns the name of a run, as pages and reports show it.
 #[pyfunction]
-pub fn run_name(runs: &Runs, run: usize) -> PyResult<String> {
+pub(crate) fn run_name(runs: &Runs, run: usize) -> PyResult<String> {
     Ok(runs.profile(run)?.metadata.name().to_owned())
 }
 
 /// Returns the scopes of a framework path, with all layers merged into one.
 #[pyfunction]
-pub fn scope(path: &str) -> String {
+pub(crate) fn scope(path: &str) -> String {
     merged_scope(path)
 }
 
 /// Returns the opcode, the hash of the shapes and the fingerprint of an HLO expression.
 #[pyfunction]
-pub fn instruction(expression: &str) -> Option<(String, String, String)> {
+pub(crate) fn instruction(expression: &str) -> Option<(String, String, String)> {
     instruction_identity(expression).map(|it| (it.opcode, it.shapes, it.fingerprint))
 }
 
@@ -50,7 +50,7 @@ type GroupWords = (f64, f64, Option<f64>, Option<f64>, String);
 
 /// Compares the typical steps of two groups of captures.
 #[pyfunction]
-pub fn group_difference(
+pub(crate) fn group_difference(
     ours: Vec<LevelWords>,
     theirs: Vec<LevelWords>,
     threshold: f64,
@@ -66,32 +66,32 @@ pub fn group_difference(
 
 /// Returns the indices of captures that begin a new level, and the indices of outliers.
 #[pyfunction]
-pub fn changes_of_level(levels: Vec<LevelWords>) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn changes_of_level(levels: Vec<LevelWords>) -> (Vec<usize>, Vec<usize>) {
     let found = level_changes(&levels.into_iter().map(level).collect::<Vec<_>>());
     (found.firsts, found.outliers)
 }
 
 /// Returns the difference that the means of two groups of values must exceed. `None` if it is unknown.
 #[pyfunction]
-pub fn margin_of_values(ours: Vec<f64>, theirs: Vec<f64>) -> Option<f64> {
+pub(crate) fn margin_of_values(ours: Vec<f64>, theirs: Vec<f64>) -> Option<f64> {
     value_margin(&ours, &theirs)
 }
 
 /// Returns the JSON Schema of the profile, which contains the definition of each field.
 #[pyfunction]
-pub fn profile_schema() -> &'static str {
+pub(crate) fn profile_schema() -> &'static str {
     export::json::schema()
 }
 
 /// Returns the key, unit and definition of each column of a table.
 #[pyfunction]
-pub fn columns_of(table: &str) -> PyResult<Vec<(&'static str, &'static str, &'static str)>> {
+pub(crate) fn columns_of(table: &str) -> PyResult<Vec<(&'static str, &'static str, &'static str)>> {
     let columns = crossprof::cli::open::columns_of(table).ok_or_else(|| PyKeyError::new_err(table.to_owned()))?;
     Ok(columns.iter().map(|it| (it.key, crossprof::table::unit::word(it.unit), it.definition)).collect())
 }
 
 /// Adds the functions to the module.
-pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(typical_step, module)?)?;
     module.add_function(wrap_pyfunction!(run_name, module)?)?;
     module.add_function(wrap_pyfunction!(scope, module)?)?;

@@ -13,10 +13,10 @@ const BLOCK: usize = 8 << 20;
 type Given = (String, Option<u64>, Py<PyAny>);
 
 /// Address, true if it is a folder, and the contents.
-pub type GivenStreams = (String, bool, Vec<Given>);
+pub(crate) type GivenStreams = (String, bool, Vec<Given>);
 
 /// Returns the objects as streams.
-pub fn streams(given: Vec<GivenStreams>) -> Vec<Streams> {
+pub(crate) fn streams(given: Vec<GivenStreams>) -> Vec<Streams> {
     let stream = |(name, size, object): Given| Stream { name, size, content: Box::new(Reader { object, block: None }) };
     let all = given.into_iter();
     all.map(|(name, is_folder, contents)| Streams {
