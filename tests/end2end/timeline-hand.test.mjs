@@ -167,7 +167,7 @@ test("the range is handed over to Perfetto's page, by a click only and within th
   await timeline(page, site);
   assert.equal(visits, 0);
   const button = page.getByRole("button", { name: "Open in Perfetto" });
-  assert.match(await button.getAttribute("title"), /pass it .* stays in this browser/);
+  assert.match(await button.getAttribute("title"), /pass the .* stays in this browser/);
   const [other] = await Promise.all([context.waitForEvent("page"), button.click()]);
   await until("it has the trace", () => other.evaluate(() => !!window.taken));
   const bytes = Buffer.from(await other.evaluate(() => [...new Uint8Array(window.taken.buffer)]));
