@@ -39,13 +39,11 @@ impl Request {
 /// `cargo xtask test [--require-traces] [CHECK...]`
 pub(crate) fn command(words: &[String]) -> Result {
     let request = Request::read(words)?;
-    let mut run = checks::Run {
-        real: real::Profiles::find(request.require_traces),
-        skipped: Vec::new(),
-        absent: Vec::new(),
-        others: Vec::new(),
-    };
+    let mut run =
+        checks::Run { real: real::Profiles::find(request.require_traces), skipped: Vec::new(), absent: Vec::new() };
     let mut lines = Vec::new();
+    // Lines of the summary of the second process.
+    let mut others: Vec<String> = Vec::new();
     let (mut passed, mut failed) = (0, 0);
     let is_named = |check: &&checks::Check| request.checks.iter().any(|word| word == check.name);
     let all = checks::ALL.iter().filter(|check| request.checks.is_empty() || is_named(check));
@@ -54,9 +52,9 @@ pub(crate) fn command(words: &[String]) -> Result {
         if let Some(process) = second.take_if(|_| second::CHECKS.contains(&check.name)) {
             let seconds = process.started.elapsed().as_secs_f64();
             eprintln!("\n=== {}: started {seconds:.0} s ago in a second process ===", second::CHECKS.join(", "));
-            run.others = process.wait()?;
+            others = process.wait()?;
         }
-        if let Some(line) = run.others.iter().find(|line| line.split_whitespace().next() == Some(check.name)) {
+        if let Some(line) = others.iter().find(|line| line.split_whitespace().next() == Some(check.name)) {
             let has_passed = line.ends_with("  passed");
             (passed, failed) = (passed + usize::from(has_passed), failed + usize::from(!has_passed));
             lines.push(line.clone());

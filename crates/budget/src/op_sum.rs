@@ -45,7 +45,7 @@ pub enum OpQuantity {
 pub struct OpSum {
     /// Criterion that selects the ops.
     pub group: OpGroup,
-    /// Patterns. Patterns, of which an op must match at least one.
+    /// Patterns of names. An op is included if it matches one of them.
     pub patterns: Vec<String>,
     /// The summed quantity.
     pub quantity: OpQuantity,

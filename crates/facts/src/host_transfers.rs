@@ -1,9 +1,8 @@
-//! Host spans that hand a transfer to the TPU runtime, by their names (`host_transfers.csv`).
+//! Names of the host spans that start a transfer in the TPU runtime (`host_transfers.csv`).
 
 use super::table;
 
-/// Returns the name of each host span that hands over a transfer, and the direction of the transfer, spelled as in
-/// reports.
+/// Returns `(name of the host span, direction of the transfer)`. The directions are spelled as in reports.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::rows(include_str!("host_transfers.csv")).filter_map(|cells| match cells[..] {
         [name, direction, _source] => Some((name, direction)),

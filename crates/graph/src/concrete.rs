@@ -82,8 +82,7 @@ impl<'m> Concrete<'m> {
         sources.iter().filter_map(first).min().unwrap_or_default()
     }
 
-    /// If a group contains exactly one group and no instructions of its own, returns the label and index of the inner
-    /// group.
+    /// Returns the label and index of the inner group if a group contains one group and nothing else.
     pub(crate) fn only_child(&self, at: u32) -> Option<(&'m str, u32)> {
         let node = self.nodes.get(at as usize).filter(|node| node.items.is_empty())?;
         let &[child] = node.children.as_slice() else { return None };

@@ -10,17 +10,18 @@ use super::instruction::Instruction;
 use super::module::Module;
 use super::shape::ArrayShape;
 
-/// Positions that are evaluated along each of the last two dimensions. We chose this number because a mask that keeps
-/// less than 1 in 64 positions is as wasteful as one that keeps none.
-const SAMPLES: u64 = 64;
+/// Number of rows that are evaluated. We chose this number because a large mask has similar rows.
+const ROWS: u64 = 64;
+/// Number of columns of each row that are evaluated, which is all columns of most masks.
+const COLUMNS: u64 = 4096;
 /// Maximum depth of the expression of a mask. Masks of real programs have a depth of about 10.
 const DEEPEST: usize = 64;
 /// Largest value that masks a score: the softmax turns it into 0. Frameworks use -1e4 and less.
 const MASKED: f64 = -1e3;
 
 /// Returns the share of the scores that a mask keeps, from 0 to 1. `select` chooses for each position between a score,
-/// or a bias of 0, and a constant that the softmax turns into 0. The share comes from 64 x 64 positions of the last two
-/// dimensions, evenly spaced. Returns `None` for other instructions, and if the mask depends on data.
+/// or a bias of 0, and a constant that the softmax turns into 0. The share comes from 64 rows of the last two
+/// dimensions. Returns `None` for other instructions, and if the mask depends on data.
 pub fn kept_share(module: &Module, select: &Instruction) -> Option<f64> {
     let shape = select.shape.array().filter(|_| select.is("select"))?;
     let [mask, chosen, other] = [0, 1, 2].map(|n| module.operand(select, n));
@@ -31,10 +32,10 @@ pub fn kept_share(module: &Module, select: &Instruction) -> Option<f64> {
         _ => return None,
     };
     let &[.., rows, columns] = shape.dimensions.as_slice() else { return None };
-    let samples = |size: u64| (0..size.min(SAMPLES)).map(move |at| at * size / size.min(SAMPLES));
     let (mut kept, mut all) = (0u32, 0u32);
-    for row in samples(rows) {
-        for column in samples(columns) {
+    for row in 0..rows.min(ROWS) {
+        for column in 0..columns.min(COLUMNS) {
+            let (row, column) = (scattered(row, rows, ROWS), scattered(column, columns, COLUMNS));
             let mut position = vec![0; shape.dimensions.len()];
             if let [.., a, b] = position.as_mut_slice() {
                 (*a, *b) = (row, column);
@@ -44,6 +45,16 @@ pub fn kept_share(module: &Module, select: &Instruction) -> Option<f64> {
         }
     }
     (all > 0).then(|| f64::from(kept) / f64::from(all))
+}
+
+/// Returns the position of a sample along a dimension: somewhere in its part of the dimension. Samples at equal distances
+/// would hit all or none of the positions of a mask that keeps every k-th one.
+fn scattered(sample: u64, size: u64, samples: u64) -> u64 {
+    let samples = size.min(samples);
+    let (start, end) = (sample * size / samples, (sample + 1) * size / samples);
+    // Any hash will do.
+    let hash = (sample + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    start + hash % (end - start).max(1)
 }
 
 /// Returns the value of an array whose elements are all the same constant.
@@ -69,6 +80,7 @@ fn value(module: &Module, instruction: &Instruction, position: &[u64], depth: us
     let at = |n: usize| value(module, operand(n)?, position, depth);
     let pair = || at(0).zip(at(1));
     let number = |index: &i64| usize::try_from(*index).ok();
+    let is_floating = || instruction.shape.array().is_none_or(|array| array.data_type.is_floating());
     match instruction.opcode.as_str() {
         "iota" => i64::try_from(*position.get(own.dimensions.first().and_then(number)?)?).ok(),
         "constant" => match own.literal.as_str() {
@@ -122,6 +134,8 @@ fn value(module: &Module, instruction: &Instruction, position: &[u64], depth: us
         "add" => pair().and_then(|(a, b)| a.checked_add(b)),
         "subtract" => pair().and_then(|(a, b)| a.checked_sub(b)),
         "multiply" => pair().and_then(|(a, b)| a.checked_mul(b)),
+        // Positions as floating-point numbers have fractions after a division.
+        "divide" if is_floating() => None,
         "divide" => pair().and_then(|(a, b)| a.checked_div(b)),
         "remainder" => pair().and_then(|(a, b)| a.checked_rem(b)),
         "maximum" => pair().map(|(a, b)| a.max(b)),
@@ -207,6 +221,17 @@ mod tests {
         assert!((kept(CAUSAL, true).unwrap() - 0.5).abs() < 0.01);
         // The length of the window is an operand of the fusion.
         assert!((kept(WINDOW, true).unwrap() - counted()).abs() < 0.01, "{:?} {}", kept(WINDOW, true), counted());
+    }
+
+    #[test]
+    fn a_mask_that_keeps_every_eighth_position_is_sampled_fairly() {
+        let strided = "  eight = s32[] constant(8)\n  eights = s32[256,256] broadcast(eight), dimensions={}\n  \
+                       rest = s32[256,256] remainder(columns, eights)\n  zero = s32[] constant(0)\n  \
+                       zeros = s32[256,256] broadcast(zero), dimensions={}\n  \
+                       mask = pred[256,256] compare(rest, zeros), direction=EQ\n";
+        assert!((kept(strided, false).unwrap() - 0.125).abs() < 0.01, "{:?}", kept(strided, false));
+        let rows = strided.replace("columns", "rows");
+        assert!((kept(&rows, false).unwrap() - 0.125).abs() < 0.05, "{:?}", kept(&rows, false));
     }
 
     #[test]

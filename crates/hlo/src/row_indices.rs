@@ -14,12 +14,11 @@ const MOST_BETWEEN: usize = 32;
 /// Row indices of a gather or scatter.
 #[derive(Clone, Copy, Debug)]
 pub struct RowIndices<'m> {
-    /// Array of all indices, of which a loop may use a block per iteration.
+    /// Array of all indices. A loop may use one block of this array per iteration.
     pub array: &'m Instruction,
-    /// Largest index that the gather or scatter uses. Larger indices of the array are replaced by it. `None` if indices are not
-    /// limited.
+    /// Largest index that the program passes on: larger indices become this one. `None` if the program limits no index.
     pub clamp: Option<i64>,
-    /// True if the gather or scatter uses a block of the array.
+    /// True if each iteration uses one block of the array.
     pub is_block: bool,
 }
 
@@ -35,7 +34,7 @@ pub fn row_indices<'m>(module: &'m Module, instruction: &'m Instruction) -> Opti
         let limit = |n: usize| integer(module, operand(n)?);
         let next = match at.opcode.as_str() {
             "bitcast" | "convert" | "copy" | "reshape" | "transpose" => operand(0),
-            "dynamic-slice" | "slice" => {
+            "dynamic-slice" => {
                 found.is_block = true;
                 operand(0)
             }

@@ -302,7 +302,7 @@ fn is_capture_time(name: &str) -> bool {
 }
 
 /// Marks each `perfetto_trace.json.gz` as a copy of another trace in the same folder. JAX writes this file in addition
-/// to `<host>.trace.json.gz`. If the folder has no other trace, this file is a run of its own.
+/// to `<host>.trace.json.gz`. If the folder has no other trace, this file is a separate run.
 fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, RunTraces>) {
     let traces =
         files.iter().enumerate().filter(|(_, file)| matches!(file.kind, FileKind::XPlane | FileKind::TraceJson));

@@ -3,7 +3,7 @@
 //! A program computes the scores of all pairs of positions, and a mask then keeps at most 30 % of them (our limit: a
 //! causal mask keeps 50 %). This is the case for the sliding window of a long sequence, and for blocks that do not
 //! attend to each other. Scores are recognised as in `unfused_attention`. The share of kept scores comes from the
-//! compiled program: the rule evaluates the mask at 64 x 64 positions. A mask that depends on data, such as padding, is
+//! compiled program: the rule evaluates the mask in 64 of its rows. A mask that depends on data, such as padding, is
 //! unknown, and the rule does not fire. The impact is the time of the ops that read or write scores, without the kept
 //! share. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: high.
 //! Remedy: compute only the blocks that the mask keeps. The rule is skipped if the compiled program is missing.

@@ -60,7 +60,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         for it in loops(module) {
             let is_inside = |op: &&Op| {
                 let name = ops.text(numbers.trace, op.name);
-                op.program_id == Some(id) && module.instruction(name).is_some_and(|it_| it_.computation == it.body)
+                op.program_id == Some(id)
+                    && module.instruction(name).is_some_and(|inside| inside.computation == it.body)
             };
             let inside: Vec<&Op> = ops.rows.iter().filter(is_inside).collect();
             let time: Ps = inside.iter().map(|op| op.self_time).sum();

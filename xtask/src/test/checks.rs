@@ -21,8 +21,6 @@ pub(super) struct Run {
     pub skipped: Vec<String>,
     /// Browsers that are missing and cannot be installed, each with the reason.
     pub absent: Vec<String>,
-    /// Lines of the summary of the second process.
-    pub others: Vec<String>,
 }
 
 /// Checks that run only if the user names them, because they need large downloads.

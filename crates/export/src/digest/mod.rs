@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The digest only repeats facts from the profile, such as findings with their severity, parts of the step, and reasons
-//! for missing numbers. The digest adds no judgement of its own. If the digest is too long, the least important items
+//! for missing numbers. The digest judges nothing itself. If the digest is too long, the least important items
 //! are left out first. `left_out` contains the number of items that are left out.
 //!
 //! Names, paths and sentences may contain text from the trace, and the trace may come from an untrusted source. Such

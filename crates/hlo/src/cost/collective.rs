@@ -41,7 +41,8 @@ fn cycles(analysis: &Analysis, instruction: &Instruction) -> f64 {
 
 /// Returns the bytes of an all-gather or reduce-scatter among n devices in a ring. In each of n - 1 steps, a shard is
 /// read and sent, and an arriving shard is written, or is added to a shard that is read. The device's own shard is read
-/// and written. The larger of operand and result has n shards, each of which is written or read once.
+/// and written. The larger array (the result of an all-gather, the operand of a
+/// reduce-scatter) has n shards. Each shard is written or read once.
 ///
 /// ```text
 /// n = 4:  (n - 1) sent + (n - 1) received + 1 own + n = 3 n - 1 = 11 shards

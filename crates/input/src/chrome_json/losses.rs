@@ -33,7 +33,7 @@ impl JsonLosses {
         self.add_all(loss, 1, offset);
     }
 
-    /// Counts `more` further losses, the first of which is at `offset` in the text.
+    /// Counts `more` further losses. The first of them is at `offset` in the text.
     pub(super) fn add_all(&mut self, loss: JsonLoss, more: u64, offset: u64) {
         if let Some((count, first)) = self.counts.get_mut(loss as usize).filter(|_| more > 0) {
             // Some losses are found only later, when pairs are closed or times are placed, so the lowest position is the

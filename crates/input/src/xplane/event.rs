@@ -1,9 +1,8 @@
 //! Decodes one event into a row. This code is the hot loop of the decoder.
 //!
-//! An event without relevant stats of its own needs no hashing, because its name and arguments come from its metadata.
-//! The metadata is decoded once. If an event has relevant stats of its own (GPU kernels have `kernel_details`,
-//! `hlo_op`, ...), these stats override the metadata's arguments. The resulting arguments are hashed only if they
-//! differ from the arguments of the previous event of this kind.
+//! The name and arguments of most events come from metadata, which is decoded once, so these events need no hashing. The
+//! stats of other events (GPU kernels have `kernel_details`, `hlo_op`, ...) override the arguments of the metadata. The
+//! resulting arguments are hashed only if they differ from the arguments of the previous event of this kind.
 
 use rustc_hash::FxHashMap;
 
@@ -189,7 +188,7 @@ impl<'a> Walk<'_, 'a> {
         self.store_with(event, &own, offset);
     }
 
-    /// Appends an event that has values of its own.
+    /// Appends an event, with the values that its own stats contain.
     fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
         let duration = own.chip_duration.filter(|&ps| ps >= 0).map(Ps::new);
         let chip = own.chip_start.map(|start| ChipTime { start: Ps::new(start), duration });
