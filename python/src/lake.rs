@@ -1,12 +1,135 @@
-//! Computes values that `crossprof.lake` stores and compares, so that the library contains their only implementation.
+//! Makes the files of a capture for `crossprof.lake`, and computes values that it compares, so that the library contains their
+//! only implementation.
 
-use crossprof::cli::open::instruction_identity;
-use crossprof::compare::{Correlation, Level, compare_groups, level_changes, merged_scope, value_margin};
+mod layout;
+mod parquet_file;
+mod rows;
+
+use std::collections::HashMap;
+
+use crossprof::compare::{Correlation, Level, compare_groups, level_changes, value_margin};
 use crossprof::export;
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::{Map, Value};
 
 use crate::Runs;
+use layout::{Cell, Row, Table};
+
+/// The tables of a lake.
+#[pyclass(frozen)]
+pub(crate) struct LakeTables(HashMap<String, Table>);
+
+impl LakeTables {
+    fn table(&self, name: &str) -> PyResult<&Table> {
+        self.0.get(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+}
+
+#[pymethods]
+impl LakeTables {
+    /// Creates the tables that this JSON text declares.
+    #[new]
+    fn new(text: &str) -> PyResult<LakeTables> {
+        serde_json::from_str(text).map(LakeTables).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Returns a Parquet file with these rows, sorted. Columns that a row lacks are null. A time is a number of microseconds.
+    fn file<'py>(&self, py: Python<'py>, table: &str, rows: Vec<Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyBytes>> {
+        let table = self.table(table)?;
+        let rows: Vec<Row> = rows.iter().map(|row| table.row_of(row)).collect::<PyResult<_>>()?;
+        Ok(PyBytes::new(py, &file(table, rows)?))
+    }
+}
+
+/// Returns the file of these rows.
+fn file(table: &Table, mut rows: Vec<Row>) -> PyResult<Vec<u8>> {
+    table.sort(&mut rows);
+    parquet_file::encoded(table, &rows).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// A capture whose rows are written to a lake.
+#[pyclass(frozen)]
+pub(crate) struct LakeCapture {
+    runs: Py<Runs>,
+    run: usize,
+    report: Value,
+}
+
+#[pymethods]
+impl LakeCapture {
+    /// Reads the profile of a run.
+    #[new]
+    fn new(py: Python<'_>, runs: Py<Runs>, run: usize) -> PyResult<LakeCapture> {
+        let read = || runs.get().profile(run).map(serde_json::to_value);
+        let report = py.detach(read)?.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(LakeCapture { runs, run, report })
+    }
+
+    /// Returns parts of the profile as a JSON object, without home folders.
+    fn parts(&self, names: Vec<String>) -> String {
+        let part = |name: String| self.report.get(&name).cloned().map(|part| (name, part));
+        let parts: Map<String, Value> = names.into_iter().filter_map(part).collect();
+        crossprof::home::shared(Value::Object(parts).to_string())
+    }
+
+    /// Returns the number of (step, device) pairs in the window, if known.
+    #[getter]
+    fn device_steps(&self) -> Option<i64> {
+        self.report.pointer("/step_ops/device_steps").and_then(Value::as_i64)
+    }
+
+    /// Returns the names of the modules of the ops in the window.
+    fn modules(&self) -> Vec<&str> {
+        let ops = self.report.get("step_ops").and_then(|it| it.get("ops")).and_then(Value::as_array);
+        ops.into_iter().flatten().filter_map(|op| op.get("module").and_then(Value::as_str)).collect()
+    }
+
+    /// Returns the Parquet file of each of these tables for which the capture has rows.
+    ///
+    /// `keys` contains the values that all rows have, and `own` the values of the row of `captures` that are not in the
+    /// profile.
+    fn files<'py>(
+        &self,
+        py: Python<'py>,
+        tables: &LakeTables,
+        names: Vec<String>,
+        keys: &Bound<'py, PyDict>,
+        own: &Bound<'py, PyDict>,
+    ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+        let mut wanted = Vec::with_capacity(names.len());
+        for name in names {
+            let table = tables.table(&name)?;
+            let mut empty = table.row_of(keys)?;
+            if name == "captures" {
+                let own = table.row_of(own)?;
+                empty.iter_mut().zip(own).filter(|(_, own)| *own != Cell::Null).for_each(|(cell, own)| *cell = own);
+            }
+            wanted.push((name, table, empty));
+        }
+        let made = py.detach(|| {
+            let mut opened = self.runs.get().opened();
+            let device_steps = self.device_steps().map_or(Cell::Null, Cell::Int);
+            let mut capture = rows::Capture {
+                report: &self.report,
+                device_steps,
+                opened: &mut opened,
+                run: self.run,
+                identities: Vec::new(),
+            };
+            let mut made = Vec::with_capacity(wanted.len());
+            for (name, table, empty) in wanted {
+                let rows = capture.rows(&name, table, &empty).map_err(PyValueError::new_err)?;
+                if !rows.is_empty() {
+                    made.push((name, file(table, rows)?));
+                }
+            }
+            Ok::<_, PyErr>(made)
+        })?;
+        Ok(made.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
+    }
+}
 
 /// Typical step of a capture: mean in microseconds, number of steps, variance of the mean, degrees of freedom, and the sums
 /// for the correlation of consecutive steps (products, squares, steps).
@@ -31,18 +154,6 @@ pub(crate) fn typical_step(runs: &Runs, run: usize) -> PyResult<Option<LevelWord
 #[pyfunction]
 pub(crate) fn run_name(runs: &Runs, run: usize) -> PyResult<String> {
     Ok(runs.profile(run)?.metadata.name().to_owned())
-}
-
-/// Returns the scopes of a framework path, with all layers merged into one.
-#[pyfunction]
-pub(crate) fn scope(path: &str) -> String {
-    merged_scope(path)
-}
-
-/// Returns the opcode, the hash of the shapes and the fingerprint of an HLO expression.
-#[pyfunction]
-pub(crate) fn instruction(expression: &str) -> Option<(String, String, String)> {
-    instruction_identity(expression).map(|it| (it.opcode, it.shapes, it.fingerprint))
 }
 
 /// Means of the later and the earlier group, margin, smallest provable difference (all in microseconds) and verdict.
@@ -92,10 +203,10 @@ pub(crate) fn columns_of(table: &str) -> PyResult<Vec<(&'static str, &'static st
 
 /// Adds the functions to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<LakeTables>()?;
+    module.add_class::<LakeCapture>()?;
     module.add_function(wrap_pyfunction!(typical_step, module)?)?;
     module.add_function(wrap_pyfunction!(run_name, module)?)?;
-    module.add_function(wrap_pyfunction!(scope, module)?)?;
-    module.add_function(wrap_pyfunction!(instruction, module)?)?;
     module.add_function(wrap_pyfunction!(group_difference, module)?)?;
     module.add_function(wrap_pyfunction!(changes_of_level, module)?)?;
     module.add_function(wrap_pyfunction!(margin_of_values, module)?)?;

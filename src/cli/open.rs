@@ -432,23 +432,6 @@ pub fn columns_of(table: &str) -> Option<Vec<Column>> {
     Some(tables::columns_of(TableName::from_key(table)?))
 }
 
-/// Identity of an HLO instruction across builds of its program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InstructionIdentity {
-    /// Opcode of the instruction.
-    pub opcode: String,
-    /// Hash of the shapes and data types of the instruction's result and operands.
-    pub shapes: String,
-    /// Hash of the whole expression, as in the unified profile.
-    pub fingerprint: String,
-}
-
-/// Returns the identity of an instruction. `None` if the text is not the expression of an instruction.
-pub fn instruction_identity(expression: &str) -> Option<InstructionIdentity> {
-    let (opcode, shapes) = crossprof::hlo::opcode_and_shapes(expression)?;
-    Some(InstructionIdentity { opcode, shapes, fingerprint: crossprof::hlo::fingerprint(expression) })
-}
-
 /// Returns the dense bf16 peak of a device in FLOP/s (fp16 if it has no bf16). `device` may also be the name that a
 /// framework gives the device.
 pub fn peak_flops(device: &str) -> Option<f64> {

@@ -20,10 +20,20 @@ pub fn fingerprint(expression: &str) -> String {
     format!("{:016x}", hash(EMPTY, &normalized(expression)))
 }
 
-/// Returns the opcode of an expression, and a hash (16 hexadecimal digits) of the shapes and data types of its result
-/// and operands. Ignores attributes, such as the kind of a fusion. Returns `None` for a text that is not an
-/// instruction.
-pub fn opcode_and_shapes(expression: &str) -> Option<(String, String)> {
+/// Identity of an HLO instruction across builds of its program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionIdentity {
+    /// Opcode of the instruction.
+    pub opcode: String,
+    /// Hash (16 hexadecimal digits) of the shapes and data types of the instruction's result and operands. Attributes, such as
+    /// the kind of a fusion, do not count.
+    pub shapes: String,
+    /// [`fingerprint`] of the whole expression.
+    pub fingerprint: String,
+}
+
+/// Returns the identity of an instruction. `None` if the text is not the expression of an instruction.
+pub fn instruction_identity(expression: &str) -> Option<InstructionIdentity> {
     let text = normalized(expression);
     // The operands begin at the first bracket after a name. A bracket that begins a tuple follows no name.
     let mut depth = 0usize;
@@ -42,7 +52,11 @@ pub fn opcode_and_shapes(expression: &str) -> Option<(String, String)> {
     let (head, rest) = text.split_at(operands?);
     let (result, opcode) = head.rsplit_once(' ')?;
     let operands = rest.split_at(rest.len() - after_value(rest).len()).0;
-    Some((opcode.to_owned(), format!("{:016x}", hash(hash(EMPTY, result), operands))))
+    Some(InstructionIdentity {
+        opcode: opcode.to_owned(),
+        shapes: format!("{:016x}", hash(hash(EMPTY, result), operands)),
+        fingerprint: format!("{:016x}", hash(EMPTY, &text)),
+    })
 }
 
 /// Returns the FNV-1a hash of a whole program, as 16 hexadecimal digits. The hash covers all normalised instructions in
@@ -73,7 +87,7 @@ fn normalized(expression: &str) -> String {
     let mut rest = body;
     while let Some(c) = rest.chars().next() {
         let starts_word = text.ends_with([' ', ',', '(']) || text.is_empty();
-        if let Some(value) = IGNORED.iter().filter(|_| starts_word).find_map(|key| rest.strip_prefix(key)) {
+        if let Some(value) = starts_word.then(|| IGNORED.iter().find_map(|key| rest.strip_prefix(key))).flatten() {
             rest = after_value(value);
         } else if c == '%' {
             let ends = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '%'));
@@ -81,8 +95,14 @@ fn normalized(expression: &str) -> String {
         } else if c == '{' && text.ends_with(']') {
             rest = after_value(rest);
         } else {
-            text.push(c);
-            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            // Nothing can be left out before the next sign, or before the word after a sign.
+            let others = rest.get(c.len_utf8()..).unwrap_or_default();
+            let signs = |byte: u8| matches!(byte, b'%' | b'{' | b' ' | b',' | b'(');
+            let run =
+                if matches!(c, ' ' | ',' | '(') { 0 } else { others.bytes().position(signs).unwrap_or(others.len()) };
+            let (copied, left) = rest.split_at(c.len_utf8() + run);
+            text.push_str(copied);
+            rest = left;
         }
     }
     text
@@ -143,17 +163,18 @@ mod tests {
 
     #[test]
     fn opcodes_and_shapes_are_read_from_an_expression() {
-        let (opcode, shapes) = opcode_and_shapes(FUSION).unwrap();
-        assert_eq!(opcode, "fusion");
+        let InstructionIdentity { opcode, shapes, fingerprint: whole } = instruction_identity(FUSION).unwrap();
+        assert_eq!((opcode.as_str(), whole), ("fusion", fingerprint(FUSION)));
         let same = FUSION.replace("kLoop", "kInput").replace(".12", ".9").replace("%param.3", "%x");
-        assert_eq!(opcode_and_shapes(&same).unwrap(), ("fusion".to_owned(), shapes.clone()));
+        let same = instruction_identity(&same).unwrap();
+        assert_eq!((same.opcode.as_str(), &same.shapes), ("fusion", &shapes));
         for (from, to) in [("f32[8,128]", "bf16[8,128]"), ("f32[8]{0} %param", "f32[9]{0} %param")] {
-            assert_ne!(opcode_and_shapes(&FUSION.replace(from, to)).unwrap().1, shapes, "{to}");
+            assert_ne!(instruction_identity(&FUSION.replace(from, to)).unwrap().shapes, shapes, "{to}");
         }
         let start = "%s.1 = (f32[4]{0}, (f32[8]{0}, u32[])) all-gather-start((f32[4]{0}, f32[2]{0}) %x), channel_id=3";
-        assert_eq!(opcode_and_shapes(start).unwrap().0, "all-gather-start");
+        assert_eq!(instruction_identity(start).unwrap().opcode, "all-gather-start");
         for text in ["", "%", "fusion", "a = ]{((", "%x = f32[8]{0}"] {
-            assert_eq!(opcode_and_shapes(text), None, "{text}");
+            assert_eq!(instruction_identity(text), None, "{text}");
         }
     }
 

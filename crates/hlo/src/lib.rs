@@ -56,7 +56,7 @@ pub use cost::elementwise::is_elementwise;
 pub use cost::{Conventions, Cost, CostSource, cost, cost_by, has_author_estimate};
 pub use data_type::DataType;
 pub use expression::expression;
-pub use fingerprint::{fingerprint, module_fingerprint, opcode_and_shapes};
+pub use fingerprint::{InstructionIdentity, fingerprint, instruction_identity, module_fingerprint};
 pub use instruction::{ComputationIndex, Instruction, InstructionIndex, Metadata};
 pub use link::{Link, Target};
 pub use mask::kept_share;

@@ -22,8 +22,6 @@ from .. import _native
 LAYOUT = "1"
 
 _INT, _FLOAT, _TEXT, _FLAG, _TIME = "int64", "double", "string", "bool", "timestamp"
-#: Types of values that the profile and the lake store alike.
-_UNCHANGED = (_FLOAT, _FLAG)
 
 
 class Field(NamedTuple):
@@ -37,44 +35,6 @@ class Field(NamedTuple):
     since: str
     #: Path of the value in a record of the profile, or column of the native table.
     source: tuple[str, ...] = ()
-
-
-def converted(value: Any, field: Field) -> Any:
-    """Converts a value of the profile to the type and unit of a column."""
-    if value is None:
-        return None
-    if field.type == _TEXT:
-        return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    if field.type == _INT:
-        whole = value if isinstance(value, int) else round(value * 1e6) if field.unit == "ps" else round(value)
-        return whole if -(2**63) <= whole < 2**63 else None
-    return value
-
-
-def values(fields: tuple[Field, ...], record: dict[str, Any]) -> dict[str, Any]:
-    """Returns the columns of a record of the profile. Columns whose values were not measured are absent."""
-    found: dict[str, Any] = {}
-    for path, columns in _by_place(fields):
-        at: Any = record
-        for key in path:
-            at = at.get(key) if isinstance(at, dict) else None
-        if isinstance(at, dict):
-            for key, field in columns:
-                value = at.get(key)
-                if value is not None:
-                    found[field.name] = value if field.type in _UNCHANGED else converted(value, field)
-    return found
-
-
-@functools.cache
-def _by_place(fields: tuple[Field, ...]) -> list[tuple[tuple[str, ...], list[tuple[str, Field]]]]:
-    """Groups the columns that have a source by the object that contains their values. The groups save time, because a capture has
-    tens of thousands of values."""
-    places: dict[tuple[str, ...], list[tuple[str, Field]]] = {}
-    for field in fields:
-        if field.source:
-            places.setdefault(field.source[:-1], []).append((field.source[-1], field))
-    return list(places.items())
 
 
 def _own(name: str, kind: str, unit: str, definition: str) -> Field:

@@ -63,9 +63,18 @@ class _Reader(DataSourceReader):
             files = files_at(partition.value)
             capture_id = files.content_hash()
             read = _rows.Capture(files.profiles()[0], capture_id, partition.value)
-            table = _rows.events(read) if self._table == "events" else _rows.arrow(self._table, list(read.rows(self._table)), read.keys)
+            table = _rows.events(read) if self._table == "events" else self._rows_of(read)
         except (OSError, ValueError) as error:
             if self._skips:
                 return
             raise ProfileError(f"{partition.value}: {error}") from None
         yield from table.to_batches()
+
+    def _rows_of(self, read: _rows.Capture) -> pyarrow.Table:
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        files = read.files([self._table])
+        if not files:
+            return _rows.arrow_schema(self._table).empty_table()
+        return pyarrow.parquet.read_table(pa.BufferReader(files[self._table]))

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import ProfileError
 from .._sources import is_url, local
-from . import _schema
+from . import _rows, _schema
 from ._storage import Folder
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ ROWS_OF_A_GROUP = 128 * 1024
 _LEVEL = 3
 #: File of the table of all columns.
 SCHEMA_FIELDS = "table=schema_fields/schema_fields.parquet"
-#: Files with fewer rows are written in another way.
-_FEW_ROWS = 256
 
 
 class Store:
@@ -71,16 +69,6 @@ class Store:
         workload, month = place
         return f"table={table}/workload={workload}/month={month}/capture={capture_id}.parquet"
 
-    def write_table(self, name: str, table: pyarrow.Table) -> int:
-        """Writes a table to a file of the lake, and returns its size."""
-        return self.write_tables({name: table})[0]
-
-    def write_tables(self, tables: dict[str, pyarrow.Table]) -> list[int]:
-        """Writes tables to files of the lake, and returns their sizes."""
-        written = {name: _encoded(table) for name, table in tables.items()}
-        self.files.write_many(written)
-        return list(map(len, written.values()))
-
     def lay_schema(self) -> None:
         """Records the columns of this version. Writes the table of all columns, unless this or a newer version has already written
         it."""
@@ -91,11 +79,9 @@ class Store:
         state = self.state("lake", "schema_fields")
         if state and not _schema.is_older(state["stamp"]) and self.files.size(path) == state.get("size"):
             return
-        import pyarrow as pa
-
-        schema = pa.schema([(field.name, pa.string()) for field in _schema.SCHEMA_FIELDS])
-        size = self.write_table(path, pa.Table.from_pylist(_schema.schema_rows(), schema))
-        self.set_state("lake", "schema_fields", {"stamp": [version, columns], "size": size})
+        file = _rows.file("schema_fields", _schema.schema_rows(), {})
+        self.files.write(path, file)
+        self.set_state("lake", "schema_fields", {"stamp": [version, columns], "size": len(file)})
 
     def state(self, kind: str, name: str) -> dict[str, Any]:
         """Returns a state. The state is empty if there is none."""
@@ -145,21 +131,13 @@ def _files(address: str) -> Folder | Bucket:
     return Bucket(f"{address}/schema={_schema.LAYOUT}")
 
 
-def _encoded(table: pyarrow.Table) -> memoryview:
-    """Returns a table as a Parquet file."""
+def encoded_events(table: pyarrow.Table) -> memoryview:
+    """Returns events as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    options: dict[str, Any]
-    if len(table) < _FEW_ROWS:
-        # Most files have a few rows and many columns: dictionaries, statistics and the Arrow schema would be most of the file. Snappy
-        # is as small as zstd for columns of a few values, and takes half the time.
-        statistics = ["captured_at"] if "captured_at" in table.column_names else False
-        options = {"compression": "snappy", "use_dictionary": False, "write_statistics": statistics}
-    else:
-        options = {"row_group_size": ROWS_OF_A_GROUP, **options_of(table.schema)}
     made = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(table, made, store_schema=False, **options)
+    pyarrow.parquet.write_table(table, made, store_schema=False, row_group_size=ROWS_OF_A_GROUP, **options_of(table.schema))
     return memoryview(made.getvalue())
 
 

@@ -29,11 +29,12 @@ def write_verdict(store: Store, found: Comparison) -> None:
         return
     store.lay_schema()
     keys = {field.name: newest.get(field.name) for field in _schema.KEYS} | {"crossprof_version": _native.__version__}
-    size = store.write_table(path, _rows.arrow("verdicts", [_row(found, sides)], keys))
+    file = _rows.file("verdicts", [_row(found, sides)], keys)
+    store.files.write(path, file)
     if known and known["place"] != place:
         # An older version named the workload in another way.
         store.files.remove(store.place_of_verdict(known["place"], name))
-    store.set_state("verdicts", name, {"stamp": _schema.stamp(), "place": place, "size": size})
+    store.set_state("verdicts", name, {"stamp": _schema.stamp(), "place": place, "size": len(file)})
 
 
 def _row(found: Comparison, sides: list[list[str]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .. import _native
 from .._errors import ProfileError
 from . import _rows, _schema
 from ._files import Files, files_at
-from ._store import Store
+from ._store import Store, encoded_events
 
 
 def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, events: bool = False) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def write(capture: str | os.PathLike[str], lake: str | os.PathLike[str], *, even
 
 #: Name of the exception for a panic of the native library. It derives from BaseException.
 _PANIC = "PanicException"
-#: Workload and month, the tables, and the row of ``imports``.
+#: Workload and month, the file of each table, and the row of ``imports``.
 Rows = tuple[list[str], dict[str, Any], dict[str, Any]]
 
 
@@ -156,10 +156,9 @@ class _Write:
                     f"{self.path}: contains {len(profiles)} runs. Write each separately; crossprof lake import finds them in a folder."
                 )
             read = _rows.Capture(profiles[0], capture_id, self.path)
-            found = {name: list(read.rows(name)) for name in _rows.OF_PROFILE}
-            tables = {name: _rows.arrow(name, rows, read.keys) for name, rows in found.items() if rows}
+            tables: dict[str, bytes | memoryview] = dict(read.files(_rows.OF_PROFILE))
             if self.with_events and len(events := _rows.events(read)):
-                tables["events"] = events
+                tables["events"] = encoded_events(events)
         except (OSError, MemoryError):
             raise
         except ValueError as error:
@@ -210,9 +209,10 @@ class _Write:
         for old in places[:-1]:
             self.store.remove(name, old, state["tables"])
         self.store.remove(name, place, [table for table in state["tables"] if table not in tables and table != "imports"])
-        files = {self.store.place(table, place, name): rows for table, rows in tables.items()}
-        sizes = dict(zip(tables, self.store.write_tables(files)))
-        sizes["imports"] = self.store.write_table(self.store.place("imports", place, name), _rows.arrow("imports", [about], {}))
+        self.store.files.write_many({self.store.place(table, place, name): file for table, file in tables.items()})
+        imports = _rows.file("imports", [about], {})
+        self.store.files.write(self.store.place("imports", place, name), imports)
+        sizes = {table: len(file) for table, file in {**tables, "imports": imports}.items()}
         state |= {"places": [place], "tables": list(sizes), "sizes": sizes, "complete": True}
         self.store.set_state("captures", name, state)
         if self.error is None:
