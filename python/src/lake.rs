@@ -62,7 +62,7 @@ impl LakeCapture {
     /// Reads the profile of a run.
     #[new]
     fn new(py: Python<'_>, runs: Py<Runs>, run: usize) -> PyResult<LakeCapture> {
-        let read = || runs.get().profile(run).map(serde_json::to_value);
+        let read = || runs.get().profile(run, |profile| serde_json::to_value(profile));
         let report = py.detach(read)?.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(LakeCapture { runs, run, report })
     }
@@ -143,7 +143,7 @@ fn level((us, steps, variance_us2, degrees_of_freedom, correlation): LevelWords)
 /// Returns the typical step of a run. Returns `None` if the steps of the run are unknown.
 #[pyfunction]
 pub(crate) fn typical_step(runs: &Runs, run: usize) -> PyResult<Option<LevelWords>> {
-    let level = Level::typical(&runs.profile(run)?);
+    let level = runs.profile(run, Level::typical)?;
     Ok(level.map(|it| {
         let correlation = it.correlation.map(|sums| (sums.products, sums.squares, sums.steps));
         (it.us, it.steps, it.variance_us2, it.degrees_of_freedom, correlation)
@@ -153,7 +153,7 @@ pub(crate) fn typical_step(runs: &Runs, run: usize) -> PyResult<Option<LevelWord
 /// Returns the name of a run, as pages and reports show it.
 #[pyfunction]
 pub(crate) fn run_name(runs: &Runs, run: usize) -> PyResult<String> {
-    Ok(runs.profile(run)?.metadata.name().to_owned())
+    runs.profile(run, |profile| profile.metadata.name().to_owned())
 }
 
 /// Means of the later and the earlier group, margin, smallest provable difference (all in microseconds) and verdict.

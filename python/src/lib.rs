@@ -34,8 +34,11 @@ impl Runs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn profile(&self, run: usize) -> PyResult<UnifiedProfile> {
-        self.opened().profiles().get(run).cloned().ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))
+    /// Returns what `look` makes of the profile of a run.
+    fn profile<T>(&self, run: usize, look: impl FnOnce(&UnifiedProfile) -> T) -> PyResult<T> {
+        let opened = self.opened();
+        let profile = opened.profiles().get(run);
+        profile.map(look).ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))
     }
 }
 
@@ -53,12 +56,12 @@ impl Runs {
 
     /// Returns the profile of a run as JSON text.
     fn report(&self, py: Python<'_>, run: usize) -> PyResult<String> {
-        py.detach(|| self.profile(run).map(|profile| export::json::profile(&profile)))
+        py.detach(|| self.profile(run, export::json::profile))
     }
 
     /// Returns the report of a run as a self-contained HTML page.
     fn html(&self, py: Python<'_>, run: usize) -> PyResult<String> {
-        py.detach(|| self.profile(run).map(|profile| export::html::report(&profile)))
+        py.detach(|| self.profile(run, export::html::report))
     }
 
     /// Returns a one-screen summary of a run as a self-contained HTML page.
@@ -286,7 +289,7 @@ fn check(
     baseline_run: Option<String>,
 ) -> PyResult<String> {
     let profiles = |runs: &[NamedRun<'_>]| -> PyResult<Vec<_>> {
-        runs.iter().map(|(runs, run, file)| Ok((runs.profile(*run)?, file.clone()))).collect()
+        runs.iter().map(|(runs, run, file)| Ok((runs.profile(*run, UnifiedProfile::clone)?, file.clone()))).collect()
     };
     let (runs, baseline) = (profiles(&runs)?, baseline.as_deref().map(profiles).transpose()?);
     let asked = Asked { budget, limits, baselines: Vec::new(), baseline_run };

@@ -15,6 +15,7 @@
 
 mod argument_names;
 mod arguments;
+mod array_uses;
 mod attributes;
 mod backend_config;
 mod by_name;
@@ -46,6 +47,7 @@ mod text;
 
 pub use argument_names::{NamedRole, parts as argument_parts};
 pub use arguments::{Argument, Outcome, arguments, has_gradients};
+pub use array_uses::array_uses;
 pub use attributes::{
     Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, MeshAxes, ReplicaGroups, SliceDimension,
     TriangularSolve, WindowDimension,

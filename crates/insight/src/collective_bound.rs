@@ -8,7 +8,7 @@ use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::{Numbers, is_communication};
 use super::{
     Needs, Rule, Verdict, gathered_batch, gathered_edges, gathered_sum, gathered_weights, gradient_synchronization,
-    small_collectives, straggler_device, unhidden_collectives,
+    reduced_in_loop, small_collectives, straggler_device, unhidden_collectives,
 };
 use base::format;
 use report::{Confidence, FindingSeverity};
@@ -23,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
         &gathered_edges::RULE,
         &gathered_sum::RULE,
         &gathered_weights::RULE,
+        &reduced_in_loop::RULE,
         &small_collectives::RULE,
         &gradient_synchronization::RULE,
         &unhidden_collectives::RULE,

@@ -85,11 +85,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         None => "each run".to_owned(),
     };
     let message = format!(
-        "Copies that do not change the layout take {} of the op time. The largest, {}{}, copies {what} as a whole in {each}. The \
+        "Copies that do not change the layout take {} of the op time. The largest, {}{}, copies {what} as a whole in {each}.{} The \
          compiler adds such a copy if the program updates an array whose old value must be kept.",
         format::percent(share),
         shown(text(largest.name)),
         of_program(numbers, largest),
+        others(numbers, copies(), largest),
     );
     let eager = runs.filter(|_| is_eager_update(text(largest.module)));
     let remedy = match (numbers.trace.framework, &argument) {
@@ -123,6 +124,27 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(numbers.of_window(share))
         .link(View::Ops, &equals("hlo_op_name", text(largest.name)))
         .fires()
+}
+
+/// Names the other arguments that are copied and take at least a tenth of the time of the largest copy, as a sentence that starts
+/// with a space. Empty if there are none.
+fn others<'a>(numbers: &Numbers<'a>, copies: impl Iterator<Item = &'a Op>, largest: &Op) -> String {
+    let ops = &numbers.context.analysis.ops;
+    let of_argument = |op: &Op| argument(numbers, op, &copied(ops.text(numbers.trace, op.expression))?);
+    let first = of_argument(largest);
+    let is_large = |op: &&Op| op.self_time.as_ps() >= largest.self_time.as_ps() / 10;
+    let mut names: Vec<String> = copies.filter(is_large).filter_map(of_argument).collect();
+    names.retain(|name| Some(name) != first.as_ref());
+    names.sort();
+    names.dedup();
+    match names.as_slice() {
+        [] => String::new(),
+        [only] => format!(" The argument {} is copied too.", shown(only)),
+        [one, .., other] if names.len() == 2 => {
+            format!(" The arguments {} and {} are copied too.", shown(one), shown(other))
+        }
+        [one, ..] => format!(" The argument {} and {} others are copied too.", shown(one), names.len() - 1),
+    }
 }
 
 /// Programs that JAX compiles for an update outside of `jax.jit`, such as `x.at[i].set(value)`. JAX names such a program after

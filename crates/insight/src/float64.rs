@@ -8,11 +8,13 @@
 //! float32 constants and inputs. Data types come from the HLO. The rule is skipped if they are unknown.
 
 use super::draft::{Draft, equals, lacks};
+use super::gathered_batch::users;
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::Numbers;
+use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
-use metrics::Op;
+use hlo::{Instruction, Module};
+use metrics::{Argument, Op};
 use report::{Confidence, FindingSeverity, View};
 use trace::{Framework, Platform};
 
@@ -21,6 +23,8 @@ pub(super) static RULE: Rule =
 
 /// Share of the op time above which a program without narrower arguments computes only in float64.
 const ALL_PERCENT: f64 = 95.0;
+/// Maximum number of instructions between a constant and the instruction that shows the source line.
+const MOST_BETWEEN: usize = 4;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
@@ -85,9 +89,22 @@ fn has_narrow_input(numbers: &Numbers<'_>) -> bool {
     numbers.context.arguments().iter().any(|argument| narrow.iter().any(|kind| argument.shape.starts_with(kind)))
 }
 
-/// Names the largest op whose operands are all narrower than its float64 result, as a sentence that starts with a
-/// space. Empty if there is no such op.
+/// Names the values from which float64 spreads, as a sentence that starts with a space: an array argument, a constant array, or
+/// the largest op whose operands are all narrower than its float64 result. Empty if nothing is found.
 fn origin(numbers: &Numbers<'_>) -> String {
+    let is_wide = |it: &&Argument| it.shape.starts_with("f64[") && !it.shape.starts_with("f64[]");
+    let argument = numbers
+        .context
+        .arguments()
+        .iter()
+        .filter(is_wide)
+        .max_by(|a, b| a.bytes_per_device.total_cmp(&b.bytes_per_device));
+    if let Some(argument) = argument {
+        return format!(" The argument {} is float64 ({}).", shown(&argument.name), shown(&argument.shape));
+    }
+    if let Some((constant, line)) = numbers.programs().find_map(|(_, module)| constant(module)) {
+        return format!(" float64 comes from the constant array {} (read at {}).", shown(&constant), shown(&line));
+    }
     let ops = &numbers.context.analysis.ops;
     let converts = |op: &&Op| {
         let expression = ops.text(numbers.trace, op.expression);
@@ -98,6 +115,24 @@ fn origin(numbers: &Numbers<'_>) -> String {
     };
     let first = ops.rows.iter().filter(converts).max_by_key(|op| op.self_time);
     first.map_or(String::new(), |op| format!(" {} computes float64 from a narrower type.", numbers.op_with_source(op)))
+}
+
+/// Returns the largest constant array of float64 in a program, with the source line that reads it.
+fn constant(module: &Module) -> Option<(String, String)> {
+    let array =
+        |it: &Instruction| it.shape.array().is_some_and(|it| it.data_type.name() == "f64" && it.elements() > 1.0);
+    let constants = module.instructions().iter().filter(|it| it.is("constant") && array(it));
+    let largest = constants.max_by(|a, b| a.shape.elements().total_cmp(&b.shape.elements()))?;
+    // A constant has no source line. A computation may pass it on without changing its elements.
+    let mut at = largest;
+    for _ in 0..MOST_BETWEEN {
+        let user = users(module, at).next()?;
+        if let Some(line) = module.source_of(user) {
+            return Some((largest.shape.text(false), line));
+        }
+        at = user;
+    }
+    None
 }
 
 #[cfg(test)]

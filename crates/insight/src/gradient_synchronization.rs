@@ -12,7 +12,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, REPEATED, is_communication};
-use super::{Needs, Rule, Verdict, small_collectives};
+use super::{Needs, Rule, Verdict, reduced_in_loop, small_collectives};
 use base::framework_path::training_pass;
 use base::{Ps, format};
 use facts::hlo_categories::{ALL_REDUCE, REDUCE_SCATTER};
@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
     id: "gradient_synchronization",
     title: "Gradient synchronisation is not overlapped",
     needs: Needs::AllLines,
+    explained_by: &[&[&reduced_in_loop::RULE]],
     ..Rule::checked_by(check)
 };
 

@@ -44,6 +44,7 @@ mod dropped_events;
 mod evaluation;
 mod expert_imbalance;
 mod float64;
+mod frozen_gradients;
 mod gap;
 mod gather_scatter;
 mod gathered_batch;
@@ -103,6 +104,7 @@ mod python_threads;
 mod random_draws;
 mod random_numbers;
 mod recompilation;
+mod reduced_in_loop;
 mod rematerialization;
 mod renewed_iterator;
 mod repeated_gradients;
@@ -208,6 +210,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &gathered_edges::RULE,
             &gathered_sum::RULE,
             &gathered_weights::RULE,
+            &reduced_in_loop::RULE,
             &small_collectives::RULE,
             &gradient_synchronization::RULE,
             &dcn_stalls::RULE,
@@ -221,6 +224,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &dominant_op::RULE,
             &evaluation::RULE,
             &repeated_gradients::RULE,
+            &frozen_gradients::RULE,
             &random_numbers::RULE,
             &sampling_over_all_classes::RULE,
             &mostly_unused_result::RULE,

@@ -31,8 +31,8 @@ pub(super) static RULE: Rule = Rule {
 /// Minimum number of calls of compiled functions per step. We chose this limit because a loop with a jitted step calls
 /// only a few.
 const FEWEST_CALLS: f64 = 30.0;
-/// Compiled functions that an index expression on an array calls.
-const INDEXING: [&str; 6] = ["dynamic_slice", "slice", "squeeze", "gather", "_gather", "_take"];
+/// Compiled functions that an index expression on an array calls. Code that calls `jax.lax.dynamic_slice` itself calls none of them.
+const INDEXING: [&str; 4] = ["squeeze", "gather", "_gather", "_take"];
 /// Functions of Python's and PyTorch's protocols that return samples and batches of data.
 const LOADING: [&str; 4] = ["__getitem__", "__next__", "__iter__", "collate_fn"];
 /// Number of functions that the message names.

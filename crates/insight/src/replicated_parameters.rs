@@ -51,7 +51,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         FindingSeverity::Note,
         Confidence::Medium,
-        &format!("Replicated parameters take {} of the peak memory", format::percent(percent)),
+        &format!("Sharding the replicated parameters would save {} of the peak memory", format::percent(percent)),
         message,
     )
     .remedy(

@@ -11,6 +11,7 @@ use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::format;
+use hlo::{NamedRole, Outcome};
 use metrics::Argument;
 use report::{Confidence, FindingSeverity, View};
 
@@ -48,10 +49,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let module = first.program.split('(').next().unwrap_or(&first.program);
     let message = format!(
         "{} runs on {} devices. All of its {} are replicated, and the devices exchange no data. So each device computes the same \
-         result, and more devices save no time.",
+         result, and more devices save no time.{}",
         shown(module),
         format::count(count),
-        format::counted(arguments.len() as u64, "argument")
+        format::counted(arguments.len() as u64, "argument"),
+        inputs(numbers, program_id),
     );
     Draft::new(severity, Confidence::High, &format!("All {} devices compute the same result", format::count(count)), message)
         .remedy(
@@ -63,4 +65,24 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(lost)
         .link(View::Devices, "")
         .fires()
+}
+
+/// Names the largest inputs of a program, as a sentence that starts with a space. An input is an argument that the program
+/// does not return, and whose name does not mark it as a parameter or as state of an optimizer. Empty if there is none.
+fn inputs(numbers: &Numbers<'_>, program_id: i64) -> String {
+    let Some(module) = numbers.module(program_id) else { return String::new() };
+    let all = hlo::arguments(module);
+    let is_input = |it: &&hlo::Argument<'_>| {
+        let is_array = !it.name.is_empty() && !it.shape.dimensions.is_empty();
+        let may_be_input = matches!(NamedRole::of(it.name), None | Some(NamedRole::Inputs));
+        is_array && may_be_input && it.outcome == Outcome::NotReturned
+    };
+    let mut inputs: Vec<&hlo::Argument<'_>> = all.iter().filter(is_input).collect();
+    inputs.sort_by(|a, b| b.shape.bytes().total_cmp(&a.shape.bytes()).then(a.number.cmp(&b.number)));
+    match inputs.as_slice() {
+        [] => String::new(),
+        [only] => format!(" Its input is {}.", shown(only.name)),
+        [one, other] => format!(" Its inputs are {} and {}.", shown(one.name), shown(other.name)),
+        [one, other, ..] => format!(" Its largest inputs are {} and {}.", shown(one.name), shown(other.name)),
+    }
 }

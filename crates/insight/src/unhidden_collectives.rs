@@ -9,7 +9,7 @@ use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT
 use super::numbers::{Numbers, is_communication};
 use super::{
     Needs, Rule, Verdict, gathered_batch, gathered_edges, gathered_sum, gathered_weights, gradient_synchronization,
-    small_collectives, straggler_device,
+    reduced_in_loop, small_collectives, straggler_device,
 };
 use base::format;
 use report::{Confidence, FindingSeverity};
@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
         &gathered_edges::RULE,
         &gathered_sum::RULE,
         &gathered_weights::RULE,
+        &reduced_in_loop::RULE,
         &small_collectives::RULE,
         &gradient_synchronization::RULE,
         &straggler_device::RULE,

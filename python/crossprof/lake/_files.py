@@ -38,6 +38,7 @@ class LocalFiles:
         self._capture = Path(local(capture)).expanduser()
         #: Address that does not depend on the working folder.
         self.place = str(self._capture.absolute())
+        self._found: list[Path] = []
 
     def state(self) -> list[list[Any]]:
         """Returns the name, the size and the version of each file. These values show whether a file has changed.
@@ -46,16 +47,17 @@ class LocalFiles:
             OSError: There is no capture.
         """
         above = self._capture if self._capture.is_dir() else self._capture.parent
-        stats = ((path, path.stat()) for path in self._files())
+        self._found = self._files()
+        stats = ((path, path.stat()) for path in self._found)
         return [[path.relative_to(above).as_posix(), stat.st_size, stat.st_mtime_ns] for path, stat in stats]
 
     def content_hash(self) -> str:
-        """Returns the hash of the contents, independent of names and order.
+        """Returns the hash of the contents of the files that :meth:`state` found, independent of names and order.
 
         Raises:
             OSError: A file cannot be read.
         """
-        return content_hash(self._files())
+        return content_hash(self._found or self._files())
 
     def profiles(self) -> Profiles:
         """Reads the capture.

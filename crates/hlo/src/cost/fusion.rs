@@ -46,7 +46,8 @@ pub(super) fn work(analysis: &mut Analysis, fusion: &Instruction) -> Work {
     }
     let written = written(module, fusion, computation);
     if !analysis.conventions.is_gpu() {
-        let read = inside.iter().map(|inner| read_by_users(module, computation, inner, DEPTH)).sum();
+        let corrects = analysis.conventions.corrects();
+        let read = inside.iter().map(|inner| read_by_users(module, computation, inner, corrects, DEPTH)).sum();
         return Work { read, written, ..analysis.called(fusion, 0) };
     }
     Work { written, ..fused(analysis, index, computation).0 }
@@ -209,8 +210,9 @@ fn merge(into: &mut Vec<usize>, from: &[usize]) {
 
 /// Returns the bytes that are read for a parameter or constant under the general conventions. A slice reads only its
 /// part of the value. Each broadcast, reshape and nested fusion reads the value separately. All other users share one
-/// read.
-fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction, depth: u32) -> f64 {
+/// read. XLA counts a gather as a read of the whole value. With corrections, a gather reads the elements of its result, as it does
+/// outside of a fusion.
+fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction, corrects: bool, depth: u32) -> f64 {
     if inner.is("constant") {
         return if inner.shape.elements() > IMMEDIATE_ELEMENTS { inner.shape.bytes() } else { 0.0 };
     }
@@ -225,6 +227,7 @@ fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction
         match user.opcode.as_str() {
             "slice" => size += user.shape.bytes(),
             "dynamic-slice" if first => size += user.shape.bytes(),
+            "gather" if first && corrects => size += user.shape.bytes().min(whole),
             // The operand has the same memory as the result.
             "dynamic-update-slice" if first => {}
             "broadcast" | "reshape" => size += whole,
@@ -236,7 +239,7 @@ fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction
                     let mut parameters = module.instructions_of(nested).iter();
                     let number = i64::try_from(number).ok();
                     let parameter = parameters.find(|p| p.is("parameter") && p.attributes().parameter_number == number);
-                    size += parameter.map_or(0.0, |p| read_by_users(module, nested, p, depth - 1));
+                    size += parameter.map_or(0.0, |p| read_by_users(module, nested, p, corrects, depth - 1));
                 }
             }
             _ if !shared => {
