@@ -71,7 +71,7 @@ impl LakeCapture {
     fn parts(&self, names: Vec<String>) -> String {
         let part = |name: String| self.report.get(&name).cloned().map(|part| (name, part));
         let parts: Map<String, Value> = names.into_iter().filter_map(part).collect();
-        crossprof::home::shared(Value::Object(parts).to_string())
+        crossprof::text::home::shared(Value::Object(parts).to_string())
     }
 
     /// Returns the number of (step, device) pairs in the window, if known.

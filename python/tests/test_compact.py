@@ -302,7 +302,7 @@ def test_random_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             rows = [{"index": at, "duration_ps": value} for at, value in enumerate(values)]
             # A path that could not be read has no identity.
             keys = {"capture_id": None if name.endswith("0") else name, "workload_key": workload}
-            store.write_table(store.place("steps", [workload, month], name), _rows.arrow("steps", rows, keys))
+            store.files.write(store.place("steps", [workload, month], name), _rows.file("steps", rows, keys))
             model[name] = (workload, month, values)
 
         def check(connection: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
+from crossprof._profile import Profile
 from crossprof.lake import _rows, _schema, _write
 from crossprof.lake._store import Store
 
@@ -328,11 +330,19 @@ def test_workloads_made_of_digits_stay_names(tmp_path: Path, monkeypatch: pytest
     assert row["workload"] == row["workload_key"] == "0012345678901234"
 
 
-def test_numbers_out_of_range_and_nothing_are_null() -> None:
-    (flops,) = (field for field in _schema.fields("ops") if field.name == "flops")
-    assert [_schema.converted(value, flops) for value in (None, 0.0, 2.0, 1e30, 2**63, -(2**63))] == [None, 0, 2, None, None, -(2**63)]
-    (time_ps,) = (field for field in _schema.fields("steps") if field.name == "duration_ps")
-    assert [_schema.converted(value, time_ps) for value in (None, 0.0, 1.234567)] == [None, 0, 1_234_567]
+def test_numbers_out_of_range_and_nothing_are_null(tmp_path: Path) -> None:
+    report = crossprof.open(made_captures.capture(tmp_path / "logs", 1)).report
+    for step, duration_us in zip(report["steps"], [0.0, 1.234567, 1e30]):
+        step["duration_us"] = duration_us
+    report["metadata"]["num_events"] = 2**63
+    read = _rows.Capture(Profile(_native.of_document(json.dumps(report)), 0, ()), "c", "path")
+    tables = {name: pq.read_table(io.BytesIO(file)).to_pylist() for name, file in read.files(["steps", "captures"]).items()}
+    assert [row["duration_ps"] for row in tables["steps"]][:3] == [0, 1_234_567, None]
+    (row,) = tables["captures"]
+    assert (row["num_events"], row["path"]) == (None, "path")
+
+
+def test_names_of_files_contain_their_folders() -> None:
     assert Store("x").place("steps", ["w", "2026-11"], "c") == "table=steps/workload=w/month=2026-11/capture=c.parquet"
 
 

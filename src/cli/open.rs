@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use crossprof::budget::{CheckReport, Document};
 use crossprof::compare::{ComparedProgram, Subject};
 use crossprof::export::digest;
+pub use crossprof::hlo::{InstructionIdentity, instruction_identity};
 use crossprof::report::{Naming, distinct_names};
 use crossprof::session::HloProgram;
 use crossprof::table::{self, Rows};

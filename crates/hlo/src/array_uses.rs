@@ -106,3 +106,73 @@ impl<'m> Uses<'m> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_module;
+
+    /// A loop whose state contains two arrays. The result contains the elements of the first array, and a norm of the second.
+    const LOOP: &str = "HloModule m
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+square {
+  s = f32[8] parameter(0)
+  o = f32[8] parameter(1)
+  ss = f32[8] multiply(s, s)
+  ROOT both = (f32[8], f32[8]) tuple(ss, o)
+}
+
+body {
+  p = (s32[], f32[8], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  kept = f32[8] get-tuple-element(p), index=1
+  lost = f32[8] get-tuple-element(p), index=2
+  more = f32[8] exponential(kept)
+  less = f32[8] tanh(lost)
+  ROOT t = (s32[], f32[8], f32[8]) tuple(i, more, less)
+}
+
+condition {
+  q = (s32[], f32[8], f32[8]) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  n = s32[] constant(4)
+  ROOT lt = pred[] compare(j, n), direction=LT
+}
+
+ENTRY main {
+  zero = s32[] parameter(0)
+  x = f32[8] parameter(1)
+  y = f32[8] parameter(2)
+  start = (s32[], f32[8], f32[8]) tuple(zero, x, y)
+  while.1 = (s32[], f32[8], f32[8]) while(start), condition=condition, body=body
+  first = f32[8] get-tuple-element(while.1), index=1
+  second = f32[8] get-tuple-element(while.1), index=2
+  squares = (f32[8], f32[8]) fusion(second, first), kind=kLoop, calls=square
+  ss.1 = f32[8] get-tuple-element(squares), index=0
+  o.1 = f32[8] get-tuple-element(squares), index=1
+  none = f32[] constant(0)
+  norm = f32[] reduce(ss.1, none), dimensions={0}, to_apply=add
+  factor = f32[8] broadcast(norm), dimensions={}
+  ROOT result = f32[8] multiply(o.1, factor)
+}
+";
+
+    #[test]
+    fn a_norm_does_not_use_the_elements_of_its_array() {
+        let module = read_module(LOOP.as_bytes());
+        let uses = array_uses(&module);
+        let is_used = |name: &str| uses.contains(&module.index_of(module.instruction(name).unwrap()).unwrap());
+        for name in ["result", "factor", "o.1", "first", "more", "kept", "x", "squares", "while.1"] {
+            assert!(is_used(name), "{name}");
+        }
+        for name in ["norm", "ss.1", "ss", "second", "less", "lost", "y", "i", "zero"] {
+            assert!(!is_used(name), "{name}");
+        }
+    }
+}

@@ -102,7 +102,6 @@ fn frozen<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<Froz
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
-    use crate::testing_programs::op_of;
     use report::FindingSeverity::{Critical, Warning};
     use trace::{HloProto, Trace};
 

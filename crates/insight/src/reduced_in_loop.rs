@@ -183,7 +183,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// What depends on a value.
+/// The instructions and elements that depend on a value.
 #[derive(Default)]
 struct Reached {
     /// Elements of the state after the iteration.

@@ -124,9 +124,13 @@ def _month(captured_at: datetime.datetime | None, metadata: dict[str, Any]) -> s
     return found.group() if found else "unknown"
 
 
-@functools.cache
 def arrow_schema(table: str) -> pyarrow.Schema:
     """Returns the Arrow types of a table's columns, which are the same for every capture."""
+    return _types_of(_schema.fields(table))
+
+
+@functools.cache
+def _types_of(fields: tuple[_schema.Field, ...]) -> pyarrow.Schema:
     import pyarrow as pa
 
     types = {
@@ -136,17 +140,21 @@ def arrow_schema(table: str) -> pyarrow.Schema:
         "bool": pa.bool_(),
         "timestamp": pa.timestamp("us", tz="UTC"),
     }
-    return pa.schema([pa.field(field.name, types[field.type]) for field in _schema.fields(table)])
+    return pa.schema([pa.field(field.name, types[field.type]) for field in fields])
 
 
 @functools.cache
-def _tables() -> _native.LakeTables:
-    """Returns the tables for the native library."""
+def _tables_of(_stamp: tuple[str, str]) -> _native.LakeTables:
+    """Returns the tables of this version for the native library."""
     described = {
         table: {"fields": [field._asdict() for field in _schema.fields(table)], "sort": _schema.TABLES[table].sort} for table in _schema.TABLES
     }
     described["schema_fields"] = {"fields": [field._asdict() for field in _schema.SCHEMA_FIELDS], "sort": ()}
     return _native.LakeTables(json.dumps(described))
+
+
+def _tables() -> _native.LakeTables:
+    return _tables_of(_schema.stamp())
 
 
 def file(table: str, rows: Sequence[dict[str, Any]], keys: dict[str, Any]) -> bytes:

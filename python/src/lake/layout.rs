@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossprof::home;
+use crossprof::text::home;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
@@ -104,8 +104,8 @@ impl Field {
         let value = if self.unit == "ps" { value * 1e6 } else { value };
         match self.kind {
             Kind::Double => Cell::Float(value),
-            // The range of an i64; 2^63 itself does not fit.
-            Kind::Int64 if (-9.223_372_036_854_775_808e18..9.223_372_036_854_775_808e18).contains(&value) => {
+            // 2^63, to which the largest i64 is rounded, does not fit.
+            Kind::Int64 if (i64::MIN as f64..i64::MAX as f64).contains(&value) => {
                 Cell::Int(value.round_ties_even() as i64)
             }
             _ => Cell::Null,

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crossprof::cli::open::Opened;
+use crossprof::cli::open::{InstructionIdentity, Opened, instruction_identity};
 use crossprof::compare::merged_scope;
-use crossprof::hlo::{InstructionIdentity, instruction_identity};
 use crossprof::table::{CellRef, Rows};
 use crossprof::{Column, Query, TableName};
 use serde_json::{Map, Value};
@@ -25,7 +24,7 @@ pub(super) struct Capture<'a> {
     pub(super) identities: Vec<OpIdentity>,
 }
 
-/// What identifies an op in other builds of its program.
+/// Identity of an op in all builds of its program.
 pub(super) struct OpIdentity {
     key: String,
     scope: String,

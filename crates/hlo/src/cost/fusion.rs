@@ -251,3 +251,22 @@ fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction
     }
     size
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Conventions, cost_by, read_module};
+
+    #[test]
+    fn a_gather_reads_the_rows_that_it_returns() {
+        let text = "HloModule m\n\nlookup {\n  table = f32[32000,384] parameter(0)\n  ids = s32[8,1] parameter(1)\n  \
+                    ROOT rows = f32[8,1,384] gather(table, ids), offset_dims={1,2}, collapsed_slice_dims={}, start_index_map={0}, \
+                    index_vector_dim=1, slice_sizes={1,384}\n}\n\nENTRY main {\n  t = f32[32000,384] parameter(0)\n  \
+                    i = s32[8,1] parameter(1)\n  ROOT f = f32[8,1,384] fusion(t, i), kind=kLoop, calls=lookup\n}\n";
+        let module = read_module(text.as_bytes());
+        let fusion = module.instruction("f").unwrap();
+        let bytes = |conventions| cost_by(&module, fusion, conventions).unwrap().bytes_accessed;
+        // 8 rows of 384 numbers are read and written, and 8 ids are read.
+        assert_eq!(bytes(Conventions::Cpu), f64::from(2 * 8 * 384 * 4 + 8 * 4));
+        assert_eq!(bytes(Conventions::General), f64::from(32_000 * 384 * 4 + 8 * 384 * 4 + 8 * 4));
+    }
+}
