@@ -83,6 +83,18 @@ impl Columns {
         Ok(Columns { name: name.key().to_owned(), rows: asked.len(), columns })
     }
 
+    /// Creates columns that have only names.
+    pub(crate) fn without_descriptions(rows: usize, columns: Vec<(&str, ArrayData)>) -> Columns {
+        let about = |key: &str| About {
+            key: key.to_owned(),
+            title: String::new(),
+            unit: String::new(),
+            description: String::new(),
+        };
+        let columns = columns.into_iter().map(|(key, data)| (about(key), data)).collect();
+        Columns { name: String::new(), rows, columns }
+    }
+
     fn schema(&self) -> Schema {
         let fields = self.columns.iter().map(|(column, data)| {
             let about = [("title", &column.title), ("unit", &column.unit), ("description", &column.description)];

@@ -6,16 +6,22 @@ mod parquet_file;
 mod rows;
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use arrow_schema::ArrowError;
+use bytes::Bytes;
 use crossprof::compare::{Correlation, Level, compare_groups, level_changes, value_margin};
-use crossprof::export;
+use crossprof::{export, table};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Map, Value};
 
 use crate::Runs;
-use layout::{Cell, Row, Table};
+use crate::building::Builder;
+use crate::columns::Columns;
+use layout::{Cell, Kind, Row, Table};
 
 /// The tables of a lake.
 #[pyclass(frozen)]
@@ -41,6 +47,43 @@ impl LakeTables {
         let rows: Vec<Row> = rows.iter().map(|row| table.row_of(row)).collect::<PyResult<_>>()?;
         Ok(PyBytes::new(py, &file(table, rows)?))
     }
+
+    /// Reads files that [`LakeTables::file`] or [`LakeCapture::files`] wrote. Returns the rows of all files in order, and the number
+    /// of rows in each file. The number is `None` for a file that is damaged, or that another version wrote. A time is a number of
+    /// microseconds.
+    fn read(&self, py: Python<'_>, table: &str, files: Vec<PyBackedBytes>) -> PyResult<(Columns, Vec<Option<usize>>)> {
+        let table = self.table(table)?;
+        py.detach(|| read(table, files)).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+fn read(table: &Table, files: Vec<PyBackedBytes>) -> Result<(Columns, Vec<Option<usize>>), ArrowError> {
+    let kind = |kind: Kind| match kind {
+        Kind::Int64 | Kind::Timestamp => table::Kind::Int,
+        Kind::Double => table::Kind::Float,
+        Kind::Bool => table::Kind::Flag,
+        Kind::String => table::Kind::Text,
+    };
+    let mut builders: Vec<Builder> =
+        table.fields.iter().map(|field| Builder::new(kind(field.kind), files.len())).collect();
+    let mut counts = Vec::with_capacity(files.len());
+    for file in files {
+        let bytes = Bytes::copy_from_slice(&file);
+        // The decoder may panic for a damaged file.
+        let decoded = catch_unwind(AssertUnwindSafe(|| parquet_file::decoded(table, bytes)));
+        let Ok(Ok(Some(columns))) = decoded else {
+            counts.push(None);
+            continue;
+        };
+        counts.push(columns.first().map(Vec::len));
+        for (builder, cells) in builders.iter_mut().zip(&columns) {
+            cells.iter().for_each(|cell| builder.push(cell.as_ref()));
+        }
+    }
+    let rows = counts.iter().flatten().sum();
+    let names = table.fields.iter().map(|field| field.name.as_str());
+    let columns = names.zip(builders).map(|(name, builder)| Ok((name, builder.finish()?)));
+    Ok((Columns::without_descriptions(rows, columns.collect::<Result<_, ArrowError>>()?), counts))
 }
 
 /// Returns the file of these rows.

@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import _rows, _schema
@@ -109,28 +108,28 @@ class _Month:
                 yield name, table
 
     def _read(self, names: list[str]) -> Iterator[pyarrow.Table | None]:
+        for start in range(0, len(names), _TOGETHER):
+            some = names[start : start + _TOGETHER]
+            contents = list(self.store.files.read_many([path_of(self.table, self.month, name) for name in some]))
+            # A file that was replaced since it was listed is left to queries.
+            whole = [content if content is not None and len(content) == self.files[name].size else b"" for name, content in zip(some, contents)]
+            rows, counts = _rows.read(self.table, whole)
+            at = 0
+            for content, count in zip(whole, counts):
+                yield self._of_other_version(content) if count is None else rows.slice(at, count)
+                at += count or 0
+
+    def _of_other_version(self, content: bytes) -> pyarrow.Table | None:
+        """Returns the rows of a file that another version may have written. A damaged file is left to queries."""
         import pyarrow as pa
         import pyarrow.parquet
 
-        def decoded(name: str, contents: bytes | None) -> pyarrow.Table | None:
-            # A file that was replaced since it was listed, or is damaged, is left to queries.
-            if contents is None or len(contents) != self.files[name].size:
-                return None
-            try:
-                table = pa.parquet.ParquetFile(pa.BufferReader(contents)).read(use_threads=False)
-            except (OSError, pa.ArrowException):
-                return None
-            fits = table.schema.equals(own) or all(types.get(field.name, field.type) == field.type for field in table.schema)
-            return table if fits else None
-
-        own = _rows.arrow_schema(self.table)
-        types = {field.name: field.type for field in own}
-
-        with ThreadPoolExecutor() as pool:
-            for start in range(0, len(names), _TOGETHER):
-                some = names[start : start + _TOGETHER]
-                contents = self.store.files.read_many([path_of(self.table, self.month, name) for name in some])
-                yield from pool.map(decoded, some, contents)
+        try:
+            table = pa.parquet.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+        except (OSError, pa.ArrowException):
+            return None
+        own = {field.name: field.type for field in _rows.arrow_schema(self.table)}
+        return table if all(own.get(field.name, field.type) == field.type for field in table.schema) else None
 
     def _before(self, kept: set[str]) -> Iterator[pyarrow.Table]:
         """Yields the rows of the kept files, in the order of the merged file."""

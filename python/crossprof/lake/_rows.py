@@ -162,6 +162,15 @@ def file(table: str, rows: Sequence[dict[str, Any]], keys: dict[str, Any]) -> by
     return _tables().file(table, [_native_values({**keys, **row}) for row in rows])
 
 
+def read(table: str, files: Sequence[bytes]) -> tuple[pyarrow.Table, list[int | None]]:
+    """Reads files of a table. Returns the rows of all files in order, and the number of rows in each file. The number is None for a
+    file that is damaged, or that another version wrote: its rows are missing."""
+    import pyarrow as pa
+
+    columns, counts = _tables().read(table, files)
+    return pa.table(pa.record_batch(columns)).cast(arrow_schema(table)), counts
+
+
 def _native_values(row: dict[str, Any]) -> dict[str, Any]:
     """Returns a row with its times as microseconds since 1970."""
     return {name: (value - _EPOCH) // _MICROSECOND if isinstance(value, datetime.datetime) else value for name, value in row.items()}

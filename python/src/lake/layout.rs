@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crossprof::table::CellRef;
 use crossprof::text::home;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,6 +57,17 @@ pub(super) enum Cell {
 }
 
 impl Cell {
+    /// Returns the cell for a column under construction.
+    pub(super) fn as_ref(&self) -> CellRef<'_> {
+        match self {
+            Cell::Null => CellRef::Absent,
+            Cell::Flag(flag) => CellRef::Flag(*flag),
+            Cell::Int(value) => u64::try_from(*value).map_or(CellRef::Float(*value as f64), CellRef::Int),
+            Cell::Float(value) => CellRef::Float(*value),
+            Cell::Text(text) => CellRef::Text(text),
+        }
+    }
+
     /// Creates a text without home folders, because lakes are shared.
     pub(super) fn text(text: &str) -> Cell {
         Cell::Text(if home::may_have(text) { home::shared(text.to_owned()).into() } else { text.into() })

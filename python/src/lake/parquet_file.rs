@@ -1,12 +1,15 @@
-//! Writes rows as a Parquet file.
+//! Writes rows as a Parquet file, and reads such files.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
-use parquet::errors::Result;
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
@@ -111,4 +114,55 @@ fn write_column(writer: &mut ColumnWriter<'_>, rows: &[Row], place: usize) -> Re
         _ => Ok(0),
     }?;
     Ok(())
+}
+
+/// Returns the columns of a file that [`encoded`] wrote. `None` if the file has other columns.
+///
+/// # Errors
+///
+/// Fails if the file is damaged.
+pub(super) fn decoded(table: &Table, file: Bytes) -> Result<Option<Vec<Vec<Cell>>>> {
+    let reader = SerializedFileReader::new(file)?;
+    if *reader.metadata().file_metadata().schema() != schema(table)? {
+        return Ok(None);
+    }
+    let mut columns: Vec<Vec<Cell>> = table.fields.iter().map(|_| Vec::new()).collect();
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+        for (place, cells) in columns.iter_mut().enumerate() {
+            cells.extend(read_column(group.get_column_reader(place)?, rows)?);
+        }
+    }
+    Ok(Some(columns))
+}
+
+fn read_column(reader: ColumnReader, rows: usize) -> Result<Vec<Cell>> {
+    match reader {
+        ColumnReader::Int64ColumnReader(reader) => cells(reader, rows, |value| Ok(Cell::Int(value))),
+        ColumnReader::DoubleColumnReader(reader) => cells(reader, rows, |value| Ok(Cell::Float(value))),
+        ColumnReader::BoolColumnReader(reader) => cells(reader, rows, |value| Ok(Cell::Flag(value))),
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            cells(reader, rows, |text: ByteArray| Ok(Cell::Text(text.as_utf8()?.into())))
+        }
+        _ => Err(ParquetError::General("no table has columns of this type".to_owned())),
+    }
+}
+
+fn cells<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+    cell: impl Fn(T::T) -> Result<Cell>,
+) -> Result<Vec<Cell>> {
+    let (mut is_set, mut values) = (Vec::new(), Vec::new());
+    while is_set.len() < rows {
+        if reader.read_records(rows - is_set.len(), Some(&mut is_set), None, &mut values)?.0 == 0 {
+            return Err(ParquetError::EOF("a column ends too early".to_owned()));
+        }
+    }
+    let mut values = values.into_iter();
+    is_set
+        .iter()
+        .map(|&level| if level == 0 { Ok(Cell::Null) } else { values.next().map_or(Ok(Cell::Null), &cell) })
+        .collect()
 }
