@@ -57,16 +57,21 @@ impl Builder {
                 all.push(value as i64);
             }
             (Values::Flags(all), CellRef::Flag(value)) => all.append(value),
-            (Values::Texts { text, ends }, CellRef::Text(value)) => {
-                if may_have(value) {
-                    text.extend_from_slice(without_home(value).as_bytes());
-                } else {
-                    text.extend_from_slice(value.as_bytes());
-                }
-                ends.push(text.len() as i64);
+            (Values::Texts { .. }, CellRef::Text(value)) if may_have(value) => {
+                return self.push_text(&without_home(value));
             }
+            (Values::Texts { .. }, CellRef::Text(value)) => return self.push_text(value),
             _ => return self.reject(cell),
         }
+        self.is_there.append_non_null();
+    }
+
+    /// Appends a text as it is. [`Builder::push`] replaces home folders.
+    #[inline]
+    pub(crate) fn push_text(&mut self, value: &str) {
+        let Values::Texts { text, ends } = &mut self.values else { return self.reject(CellRef::Text(value)) };
+        text.extend_from_slice(value.as_bytes());
+        ends.push(text.len() as i64);
         self.is_there.append_non_null();
     }
 

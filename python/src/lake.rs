@@ -77,7 +77,13 @@ fn read(table: &Table, files: Vec<PyBackedBytes>) -> Result<(Columns, Vec<Option
         };
         counts.push(columns.first().map(Vec::len));
         for (builder, cells) in builders.iter_mut().zip(&columns) {
-            cells.iter().for_each(|cell| builder.push(cell.as_ref()));
+            for cell in cells {
+                match cell {
+                    // The path of a capture stays as the user gave it.
+                    Cell::Text(text) => builder.push_text(text),
+                    other => builder.push(other.as_ref()),
+                }
+            }
         }
     }
     let rows = counts.iter().flatten().sum();
@@ -246,6 +252,8 @@ pub(crate) fn columns_of(table: &str) -> PyResult<Vec<(&'static str, &'static st
 
 /// Adds the functions to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ROWS_OF_A_GROUP", parquet_file::ROWS_OF_A_GROUP)?;
+    module.add("ZSTD_LEVEL", parquet_file::ZSTD_LEVEL)?;
     module.add_class::<LakeTables>()?;
     module.add_class::<LakeCapture>()?;
     module.add_function(wrap_pyfunction!(typical_step, module)?)?;

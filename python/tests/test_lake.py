@@ -342,6 +342,13 @@ def test_numbers_out_of_range_and_nothing_are_null(tmp_path: Path) -> None:
     assert (row["num_events"], row["path"]) == (None, "path")
 
 
+def test_rows_that_are_merged_keep_their_paths() -> None:
+    given = [{"path": path, "num_files": 1} for path in ("/home/jo/runs", "gs://bucket/runs")]
+    table, counts = _rows.read("imports", [_rows.file("imports", [row], {}) for row in given] + [b"damaged"])
+    assert table.select(["path", "num_files"]).to_pylist() == given
+    assert counts == [1, 1, None]
+
+
 def test_names_of_files_contain_their_folders() -> None:
     assert Store("x").place("steps", ["w", "2026-11"], "c") == "table=steps/workload=w/month=2026-11/capture=c.parquet"
 

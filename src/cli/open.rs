@@ -28,6 +28,7 @@ pub use super::progress::Watched;
 
 use super::table::{fitting, known_form};
 use super::{check, compare, hlo, load, timeline};
+pub use base::framework_path::name_without_number;
 use base::suggest;
 
 /// Facts that the user gives in addition to the files. Each field corresponds to the command-line flag with the same name.

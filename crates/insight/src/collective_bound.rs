@@ -3,12 +3,12 @@
 //! The measure is the self time of all communication as a share of the window. Severity: warning from 30 % (XProf). Confidence:
 //! high.
 
+use super::avoidable_collectives::AVOIDABLE_COLLECTIVES;
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::{Numbers, is_communication};
 use super::{
-    Needs, Rule, Verdict, gathered_batch, gathered_edges, gathered_sum, gathered_weights, gradient_synchronization,
-    reduced_in_loop, small_collectives, straggler_device, unhidden_collectives,
+    Needs, Rule, Verdict, gradient_synchronization, small_collectives, straggler_device, unhidden_collectives,
 };
 use base::format;
 use report::{Confidence, FindingSeverity};
@@ -18,17 +18,15 @@ pub(super) static RULE: Rule = Rule {
     title: "Communication takes much of the time",
     needs: Needs::AllLines,
     // Devices wait for a slow device inside collectives.
-    explained_by: &[&[
-        &gathered_batch::RULE,
-        &gathered_edges::RULE,
-        &gathered_sum::RULE,
-        &gathered_weights::RULE,
-        &reduced_in_loop::RULE,
-        &small_collectives::RULE,
-        &gradient_synchronization::RULE,
-        &unhidden_collectives::RULE,
-        &straggler_device::RULE,
-    ]],
+    explained_by: &[
+        &AVOIDABLE_COLLECTIVES,
+        &[
+            &small_collectives::RULE,
+            &gradient_synchronization::RULE,
+            &unhidden_collectives::RULE,
+            &straggler_device::RULE,
+        ],
+    ],
     ..Rule::checked_by(check)
 };
 

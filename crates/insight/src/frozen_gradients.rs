@@ -1,11 +1,10 @@
 //! A training step computes gradients of parameters that it does not train.
 //!
-//! A program trains some parameters and returns others unchanged, but ops of its backward pass compute values of which
-//! only single numbers reach the result. Such a number is the norm of all gradients, for example if
-//! `optax.clip_by_global_norm` comes before `optax.multi_transform`: the compiler must then compute the gradients of the
-//! frozen parameters too. The impact is the time of these ops. Severity: warning from 10 % of the op time (JAX guide,
-//! overheads), critical from 50 %. Confidence: high. Remedy: differentiate with respect to the trained parameters only.
-//! The rule is skipped if the compiled program is missing.
+//! A program trains some parameters and returns others unchanged. Some ops of its backward pass compute gradients that update no
+//! parameter: the program reduces each of them to a single number, such as the norm of all gradients. The compiler then cannot
+//! remove these ops. This happens, for example, if `optax.clip_by_global_norm` comes before `optax.multi_transform`. The impact is the
+//! time of these ops. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: high.
+//! Remedy: differentiate with respect to the trained parameters only. The rule is skipped if the compiled program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
@@ -24,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::checked_by(check)
 };
 
-/// The ops of a program that compute gradients of which only single numbers are used.
+/// A program that computes gradients without updating a parameter with them, and the ops that do so.
 struct Frozen<'a> {
     module: &'a Module,
     parameters: LayerFreezing,
@@ -54,10 +53,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         [only] => format!(" ({})", shown(only)),
         [first, ..] => format!(" ({} and others)", shown(first)),
     };
+    let computes = if found.ops.len() == 1 { "computes" } else { "compute" };
     let message = format!(
-        "{} trains {} of parameters and returns {}{examples} unchanged. But {} of its backward pass, which take {} of the op time, compute \
-         gradients that change no parameter: only single numbers that are computed from them reach the result, such as a norm. The largest \
-         is {}.",
+        "{} trains {} of parameters and returns {}{examples} unchanged. But {} of its backward pass ({} of the op time) {computes} \
+         gradients that update no parameter. The program uses them only to compute single numbers, such as a norm. The largest is {}.",
         shown(found.module.name()),
         format::counted(*trained_arrays, "array"),
         format::count(*frozen_arrays),
@@ -80,8 +79,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the ops of a program that compute gradients of which only single numbers are used, if the program trains some
-/// parameters and leaves others unchanged.
+/// Returns the ops that compute gradients which update no parameter. `None` if there are none, or if the program trains all of its
+/// parameters.
 fn frozen<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<Frozen<'a>> {
     let parameters = metrics::layer_freezing_of(module).filter(|it| it.frozen_arrays > 0)?;
     let ops = &numbers.context.analysis.ops;

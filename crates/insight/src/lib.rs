@@ -12,6 +12,7 @@ mod activations_dominate;
 mod array_reads;
 mod async_copy_wait;
 mod attention_scores;
+mod avoidable_collectives;
 mod awkward_fft;
 mod barrier_cores;
 mod batched_loop;

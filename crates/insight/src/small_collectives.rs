@@ -9,10 +9,11 @@
 
 use std::collections::BTreeMap;
 
+use super::avoidable_collectives::AVOIDABLE_COLLECTIVES;
 use super::draft::{Draft, equals};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, plural, shown};
-use super::{Needs, Rule, Verdict, gathered_batch, gathered_edges, gathered_sum, gathered_weights, reduced_in_loop};
+use super::{Needs, Rule, Verdict};
 use base::{Ps, format, framework_path};
 use metrics::CollectiveOp;
 use report::{Confidence, FindingSeverity, View};
@@ -21,13 +22,7 @@ pub(super) static RULE: Rule = Rule {
     id: "small_collectives",
     title: "Many small collectives take most of the communication time",
     needs: Needs::AllLines,
-    explained_by: &[&[
-        &gathered_batch::RULE,
-        &gathered_edges::RULE,
-        &gathered_sum::RULE,
-        &gathered_weights::RULE,
-        &reduced_in_loop::RULE,
-    ]],
+    explained_by: &[&AVOIDABLE_COLLECTIVES],
     ..Rule::checked_by(check)
 };
 

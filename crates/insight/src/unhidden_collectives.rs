@@ -4,13 +4,11 @@
 //! critical from 30 % of the window (the last limit is XProf's, the others follow the JAX guide's limit for overheads).
 //! Confidence: high. Remedy: change the sharding, or use the latency-hiding scheduler.
 
+use super::avoidable_collectives::AVOIDABLE_COLLECTIVES;
 use super::draft::{Draft, lacks};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::numbers::{Numbers, is_communication};
-use super::{
-    Needs, Rule, Verdict, gathered_batch, gathered_edges, gathered_sum, gathered_weights, gradient_synchronization,
-    reduced_in_loop, small_collectives, straggler_device,
-};
+use super::{Needs, Rule, Verdict, gradient_synchronization, small_collectives, straggler_device};
 use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
@@ -20,16 +18,10 @@ pub(super) static RULE: Rule = Rule {
     title: "Communication is not overlapped",
     needs: Needs::AllLines,
     // Devices wait for a slow device inside collectives.
-    explained_by: &[&[
-        &gathered_batch::RULE,
-        &gathered_edges::RULE,
-        &gathered_sum::RULE,
-        &gathered_weights::RULE,
-        &reduced_in_loop::RULE,
-        &small_collectives::RULE,
-        &gradient_synchronization::RULE,
-        &straggler_device::RULE,
-    ]],
+    explained_by: &[
+        &AVOIDABLE_COLLECTIVES,
+        &[&small_collectives::RULE, &gradient_synchronization::RULE, &straggler_device::RULE],
+    ],
     parts: &[&gradient_synchronization::RULE],
     ..Rule::checked_by(check)
 };

@@ -70,7 +70,7 @@ class Bucket:
         with self._errors(name):
             self._fs.pipe_file(self._name(name), bytes(contents))
 
-    def write_many(self, files: dict[str, memoryview]) -> None:
+    def write_many(self, files: dict[str, bytes | memoryview]) -> None:
         """See :meth:`Folder.write_many`. Sends all objects at the same time."""
         with self._errors(""):
             self._fs.pipe({self._name(name): bytes(contents) for name, contents in files.items()})

@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from .._native import ROWS_OF_A_GROUP
 from . import _rows, _schema
 from ._merged import FOLDER, NUMBER, Manifest, listing, manifest, name_of, path_of, sources, state_of
 from ._storage import Entry
-from ._store import ROWS_OF_A_GROUP, Store, options_of
+from ._store import Store, options_of
 
 if TYPE_CHECKING:
     import pyarrow

@@ -115,7 +115,7 @@ class Folder:
         with replacing(f"{self._text}/{name}") as file:
             file.write(contents)
 
-    def write_many(self, files: dict[str, memoryview]) -> None:
+    def write_many(self, files: dict[str, bytes | memoryview]) -> None:
         """Writes files, in any order."""
         for name, contents in files.items():
             self.write(name, contents)

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import _native
 from .._errors import ProfileError
 from .._sources import is_url, local
 from . import _rows, _schema
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
     from ._bucket import Bucket
 
-ROWS_OF_A_GROUP = 128 * 1024
-_LEVEL = 3
 #: File of the table of all columns.
 SCHEMA_FIELDS = "table=schema_fields/schema_fields.parquet"
 
@@ -137,7 +136,7 @@ def encoded_events(table: pyarrow.Table) -> memoryview:
     import pyarrow.parquet
 
     made = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(table, made, store_schema=False, row_group_size=ROWS_OF_A_GROUP, **options_of(table.schema))
+    pyarrow.parquet.write_table(table, made, store_schema=False, row_group_size=_native.ROWS_OF_A_GROUP, **options_of(table.schema))
     return memoryview(made.getvalue())
 
 
@@ -146,7 +145,7 @@ def options_of(schema: pyarrow.Schema) -> dict[str, Any]:
     import pyarrow as pa
 
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    options: dict[str, Any] = {"compression": "zstd", "compression_level": _LEVEL, "use_dictionary": texts}
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": _native.ZSTD_LEVEL, "use_dictionary": texts}
     if "depth" in schema.names:
         options["column_encoding"] = dict.fromkeys(("start_ps", "duration_ps"), "DELTA_BINARY_PACKED")
     return options

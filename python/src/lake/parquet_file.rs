@@ -16,10 +16,10 @@ use parquet::schema::types::{ColumnPath, Type};
 use super::layout::{Cell, Field, Kind, Row, Table};
 
 /// Number of rows in a row group.
-const ROWS_OF_A_GROUP: usize = 128 * 1024;
+pub(super) const ROWS_OF_A_GROUP: usize = 128 * 1024;
 /// Files with fewer rows are written in another way.
 const FEW_ROWS: usize = 256;
-const ZSTD_LEVEL: i32 = 3;
+pub(super) const ZSTD_LEVEL: i32 = 3;
 
 /// Returns a Parquet file with these rows. The same rows always produce the same bytes.
 ///

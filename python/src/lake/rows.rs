@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crossprof::cli::open::{InstructionIdentity, Opened, instruction_identity};
+use crossprof::cli::open::{InstructionIdentity, Opened, instruction_identity, name_without_number};
 use crossprof::compare::merged_scope;
 use crossprof::table::{CellRef, Rows};
 use crossprof::{Column, Query, TableName};
@@ -152,7 +152,7 @@ impl Native<'_> {
             // An op without an HLO expression has its name without the number instead of opcode and shapes.
             let (opcode, shapes) = match &instruction {
                 Some(it) => (Some(it.opcode.as_str()), Some(it.shapes.as_str())),
-                None => (text(name).map(without_number), None),
+                None => (text(name).map(name_without_number), None),
             };
             let key = hash(&(&scope, text(category), opcode, shapes));
             OpIdentity { key, scope, instruction }
@@ -245,13 +245,6 @@ fn add(so_far: &mut Row, row: &Row, place: usize) {
 fn list_at<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
     let found = path.iter().try_fold(value, |at, key| at.get(key));
     found.and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// Strips the number from the name of an op: `fusion.12` and `fusion.12.remat2` become `fusion`.
-fn without_number(name: &str) -> &str {
-    let numbered = |name: &str| name.ends_with(|c: char| c == '.' || c.is_ascii_digit());
-    let again = name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(".remat");
-    again.filter(|first| numbered(first)).unwrap_or(name).trim_end_matches(|c: char| c == '.' || c.is_ascii_digit())
 }
 
 /// Returns the first 16 hexadecimal digits of the SHA-256 of parts.
