@@ -72,15 +72,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(share),
     );
     let title = format!(
-        "A loop sums over the devices in each of its {iterations} iterations: {} of the op time instead of {}",
-        format::percent(share),
-        format::percent(share - lost)
+        "A loop sums over the devices in each of its {iterations} iterations, which takes {} of the op time",
+        format::percent(share)
     );
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
             "Reduce once, after the loop: add up the gradients of the micro-batches on each device, and call jax.lax.pmean or psum on \
-             the sum that jax.lax.scan returns, not in its body. With jax.jit and shardings, the compiler places the reduction: compute the \
-             gradients of all micro-batches in one jax.shard_map.",
+             the sum that jax.lax.scan returns, not in its body. If the program uses jax.jit with shardings, the compiler places the \
+             reductions: put the loop and one pmean into a jax.shard_map instead.",
         )
         .passed("repeated_reductions_percent", lost, limit)
         .evidence("reductions_percent", share)
@@ -268,7 +267,7 @@ mod tests {
     #[test]
     fn fires_above_its_limit() {
         let found = finding(steps(200, "w"), &RULE);
-        let title = "A loop sums over the devices in each of its 4 iterations: 80.0 % of the op time instead of 20.0 %";
+        let title = "A loop sums over the devices in each of its 4 iterations, which takes 80.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Critical, title));
         let said = "while.1 runs its body 4 times. Each time, all-reduce.1 sums 256 B over the devices";
         assert!(found.message.starts_with(said), "{}", found.message);
