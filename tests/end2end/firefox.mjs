@@ -17,10 +17,12 @@ export async function launch() {
     browser: "firefox",
     executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
     headless: true,
+    // The size of the window, because an older Firefox (140) has no override of the screen's orientation, which `setViewport` sends.
+    defaultViewport: null,
+    args: ["--width=1280", "--height=800"],
     protocolTimeout: 120_000,
   });
   const [page = await browser.newPage()] = await browser.pages();
-  await page.setViewport({ width: 1280, height: 800 });
   return {
     name: "Firefox",
     goto: (url) => page.goto(url),
