@@ -6,7 +6,9 @@ mod parquet_file;
 mod rows;
 
 use std::collections::HashMap;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{self, available_parallelism};
 
 use arrow_schema::ArrowError;
 use bytes::Bytes;
@@ -67,11 +69,8 @@ fn read(table: &Table, files: Vec<PyBackedBytes>) -> Result<(Columns, Vec<Option
     let mut builders: Vec<Builder> =
         table.fields.iter().map(|field| Builder::new(kind(field.kind), files.len())).collect();
     let mut counts = Vec::with_capacity(files.len());
-    for file in files {
-        let bytes = Bytes::copy_from_slice(&file);
-        // The decoder may panic for a damaged file.
-        let decoded = catch_unwind(AssertUnwindSafe(|| parquet_file::decoded(table, bytes)));
-        let Ok(Ok(Some(columns))) = decoded else {
+    for columns in decoded(table, files) {
+        let Some(columns) = columns else {
             counts.push(None);
             continue;
         };
@@ -90,6 +89,23 @@ fn read(table: &Table, files: Vec<PyBackedBytes>) -> Result<(Columns, Vec<Option
     let names = table.fields.iter().map(|field| field.name.as_str());
     let columns = names.zip(builders).map(|(name, builder)| Ok((name, builder.finish()?)));
     Ok((Columns::without_descriptions(rows, columns.collect::<Result<_, ArrowError>>()?), counts))
+}
+
+/// Returns the columns of each file, decoded on all cores. `None` for a file that is damaged, or that another version wrote.
+fn decoded(table: &Table, files: Vec<PyBackedBytes>) -> Vec<Option<Vec<Vec<Cell>>>> {
+    let decode = |file: &PyBackedBytes| {
+        let bytes = Bytes::copy_from_slice(file);
+        // The decoder may panic for a damaged file.
+        catch_unwind(AssertUnwindSafe(|| parquet_file::decoded(table, bytes))).ok()?.ok()?
+    };
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let parts: Vec<&[PyBackedBytes]> = files.chunks(files.len().div_ceil(cores).max(1)).collect();
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            parts.iter().map(|part| scope.spawn(|| part.iter().map(decode).collect::<Vec<_>>())).collect();
+        let results = threads.into_iter().zip(&parts);
+        results.flat_map(|(thread, part)| thread.join().unwrap_or_else(|_| vec![None; part.len()])).collect()
+    })
 }
 
 /// Returns the file of these rows.

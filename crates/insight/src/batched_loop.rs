@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use super::draft::{Draft, equals};
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use hlo::{Computation, DataType, Instruction, Module};
@@ -58,7 +58,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let lanes = format::count(found.lanes as u64);
-    let source = found.source.map_or(String::new(), |source| format!(" ({})", shown(&source)));
+    let source = found.source.map_or(String::new(), |source| format!(" ({})", code_line(&source)));
     let times = found.iterations.map(|count| format!("{} iterations", format::count(count)));
     let message = format!(
         "{}{source}, including its body, takes {} of the op time{}. {} It ends when the condition is false for all \

@@ -16,7 +16,7 @@
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use hlo::{Instruction, Module};
@@ -62,7 +62,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let (severity, limit) = OVERHEAD_PERCENT.severity(share);
     let source = largest.module.source_of(largest.scatter);
-    let source = source.map_or(String::new(), |source| format!(" at {}", shown(&source)));
+    let source = source.map_or(String::new(), |source| format!(" at {}", code_line(&source)));
     let message = format!(
         "{}{source} adds {} into {}: on average, {} rows into each row, in any order. Rows with the same index wait for each other.",
         shown(ops.text(numbers.trace, largest.op.name)),

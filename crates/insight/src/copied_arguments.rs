@@ -11,7 +11,7 @@
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, REPEATED, shown};
+use super::numbers::{Numbers, REPEATED, code_line, shown};
 use super::random_draws::Draws;
 use super::{Needs, Rule, Verdict, rewritten_state};
 use base::{Ps, format};
@@ -165,7 +165,7 @@ fn of_program(numbers: &Numbers<'_>, op: &Op) -> String {
     match (text(op.module), ops.rows.iter().find(own).map(|it| text(it.source))) {
         ("", _) => String::new(),
         (module, None) => format!(" of {}", shown(module)),
-        (module, Some(line)) => format!(" of {} ({})", shown(module), shown(line.rsplit('/').next().unwrap_or(line))),
+        (module, Some(line)) => format!(" of {} ({})", shown(module), code_line(line)),
     }
 }
 

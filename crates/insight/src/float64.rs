@@ -10,7 +10,7 @@
 use super::draft::{Draft, equals, lacks};
 use super::gathered_batch::users;
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use hlo::{Instruction, Module};
@@ -103,7 +103,7 @@ fn origin(numbers: &Numbers<'_>) -> String {
         return format!(" The argument {} is float64 ({}).", shown(&argument.name), shown(&argument.shape));
     }
     if let Some((constant, line)) = numbers.programs().find_map(|(_, module)| constant(module)) {
-        return format!(" float64 comes from the constant array {} (read at {}).", shown(&constant), shown(&line));
+        return format!(" float64 comes from the constant array {} (read at {}).", shown(&constant), code_line(&line));
     }
     let ops = &numbers.context.analysis.ops;
     let converts = |op: &&Op| {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use super::draft::{Draft, equals};
 use super::gathered_batch::{first_user, joined, users};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use hlo::{ArrayShape, Instruction, Module};
@@ -78,7 +78,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              sum, use jax.lax.psum_scatter.",
             match text(largest.source) {
                 "" => "this place".to_owned(),
-                source => shown(source),
+                source => code_line(source),
             }
         ))
         .passed("gathered_sum_percent", lost, limit)

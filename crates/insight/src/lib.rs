@@ -118,6 +118,7 @@ mod sampling_over_all_classes;
 mod sequential_loop;
 mod short_mean_kernel;
 mod single_step;
+mod sliced_arguments;
 mod slowed_by_tracing;
 mod small_collectives;
 mod small_micro_batches;
@@ -231,6 +232,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &mostly_unused_result::RULE,
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,
+            &sliced_arguments::RULE,
             &rewritten_state::RULE,
             &data_shuffle::RULE,
             &sorting::RULE,

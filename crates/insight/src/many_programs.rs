@@ -15,7 +15,7 @@ use super::draft::Draft;
 use super::host_side::HostSide;
 use super::limits::OVERHEAD_PERCENT;
 use super::merge::MOST;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format, sort};
 use metrics::{CompiledCalls, compiled_calls};
@@ -185,7 +185,7 @@ fn lines(numbers: &Numbers<'_>, functions: &[(String, u64)], steps: f64) -> Stri
     by_line.remove("");
     let mut lines: Vec<(&str, u64)> = by_line.into_iter().collect();
     sort::sort_by(&mut lines, |a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    let named = lines.iter().take(MOST_NAMED).map(|(line, _)| shown(line.rsplit('/').next().unwrap_or(line)));
+    let named = lines.iter().take(MOST_NAMED).map(|(line, _)| code_line(line));
     named.collect::<Vec<_>>().join(", ")
 }
 

@@ -11,7 +11,7 @@
 use super::attention_scores::{Cost, costs};
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Rule, Verdict};
 use base::format;
 use hlo::kept_share;
@@ -39,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
     let (module, product) = cost.scores.product;
-    let source = module.source_of(product).map_or(String::new(), |source| format!(" at {}", shown(&source)));
+    let source = module.source_of(product).map_or(String::new(), |source| format!(" at {}", code_line(&source)));
     let share = numbers.op_percent(cost.time);
     let share_kept = kept;
     let kept = format::percent(100.0 * share_kept);

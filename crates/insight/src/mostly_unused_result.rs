@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::array_reads::{Slices, selections};
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::format;
 use hlo::{Instruction, Module, Shape, is_elementwise};
@@ -82,9 +82,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(it) = found.iter().max_by_key(|it| it.op.self_time) else { return Verdict::Fine };
     let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
     let text = |text| ops.text(numbers.trace, text);
-    let file_and_line = |line: &str| shown(line.rsplit('/').next().unwrap_or(line));
     let source = text(it.op.source);
-    let at = if source.is_empty() { String::new() } else { format!(" at {}", file_and_line(source)) };
+    let at = if source.is_empty() { String::new() } else { format!(" at {}", code_line(source)) };
     let shape =
         it.producer.shape.array().map_or_else(String::new, |array| Shape::Array(array.clone()).text(false).to_owned());
     let used = format::percent(100.0 * it.used);
@@ -101,7 +100,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "{} computes {}, and the program reads only {used} of it: the part that {} selects with a {selection}. {others} {} of the time.",
         numbers.op_with_source(it.op),
         shown(&shape),
-        file_and_line(&place),
+        code_line(&place),
         format::percent(taken),
     );
     let title = format!(
@@ -114,7 +113,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Select first, then compute: apply the selection at {} to the input of the computation{at}. For example, take the hidden \
              state of the last position, and then multiply it by the output weights. The same values are then computed with {used} of \
              the work.",
-            file_and_line(&place),
+            code_line(&place),
         ))
         .passed("unused_result_percent", lost, limit)
         .passed("read_percent", 100.0 * it.used, 100.0 * MOST_USED)

@@ -352,7 +352,7 @@ impl<'a> Numbers<'a> {
         let ops = &self.context.analysis.ops;
         let source = match ops.text(self.trace, op.source) {
             "" => String::new(),
-            line => format!(" ({})", shown(line)),
+            line => format!(" ({})", code_line(line)),
         };
         format!("{}{source}", shown(ops.text(self.trace, op.name)))
     }
@@ -518,6 +518,12 @@ const GRADIENTS: [&str; 8] =
 /// Shortens a name from the trace for a sentence.
 pub(super) fn shown(name: &str) -> String {
     base::format::printable(&base::format::shorten(name, 60))
+}
+
+/// Shortens a source line for a sentence to its file and line, as the Python tracer names them: `train.py:12` for
+/// `/home/jo/app/train.py:12`.
+pub(super) fn code_line(line: &str) -> String {
+    shown(line.rsplit(['/', '\\']).next().unwrap_or(line))
 }
 
 /// Names a function with its file and line, if they are known: `load (train.py:12)`.

@@ -11,7 +11,7 @@
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use hlo::{ComputationIndex, Instruction, Module, row_indices};
@@ -77,10 +77,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
     let count = |number: f64| format::count(number.round() as u64);
     let ratio = format::number(it.entries() / it.num_rows);
-    let source = it
-        .module
-        .source_of(it.instruction)
-        .map_or(String::new(), |line| format!(" at {}", shown(line.rsplit('/').next().unwrap_or(&line))));
+    let source = it.module.source_of(it.instruction).map_or(String::new(), |line| format!(" at {}", code_line(&line)));
     let own = it.indices.shape.elements();
     let total = if it.devices > 1.0 {
         format!("{} entries, {} on {} devices", count(own), count(it.entries()), count(it.devices))

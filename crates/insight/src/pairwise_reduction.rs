@@ -11,7 +11,7 @@
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Rule, Verdict};
 use base::format;
 use hlo::{Instruction, Module};
@@ -53,7 +53,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let is_warning = share >= WARNING_PERCENT;
     let combines = largest.combines;
-    let source = largest.module.source_of(combines).map_or(String::new(), |source| format!(" at {}", shown(&source)));
+    let source =
+        largest.module.source_of(combines).map_or(String::new(), |source| format!(" at {}", code_line(&source)));
     let elements = combines.shape.elements();
     let message = format!(
         "{} computes {}{source} element by element and reduces it. These are {} elements, although the op reads only \

@@ -17,7 +17,7 @@
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format, framework_path};
 use hlo::{ArrayShape, Instruction, Module, arguments};
@@ -57,7 +57,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let (severity, limit) = OVERHEAD_PERCENT.severity(share);
-    let source = found.source.map_or(String::new(), |source| format!(" at {}", shown(&source)));
+    let source = found.source.map_or(String::new(), |source| format!(" at {}", code_line(&source)));
     let message = format!(
         "A product{source} computes a weight gradient for each of {} examples, {}, and writes all of them to memory. Ops that \
          read or write arrays of this size take {} of the op time. The largest is {}.",

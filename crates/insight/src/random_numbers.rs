@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::random_draws::{Drawn, Draws, RBG, sampler, words};
 use super::{Needs, Rule, Verdict, sampling_over_all_classes};
 use base::{Ps, format, sort};
@@ -52,11 +52,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let mut lines: Vec<(&str, f64)> =
         sources.into_iter().map(|line| (line, numbers.op_percent(time(&|source| source == line)))).collect();
     sort::sort_by(&mut lines, |a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let place = |line: &str| shown(line.rsplit('/').next().unwrap_or(line));
     let named: Vec<String> = lines
         .iter()
         .take(MOST_NAMED)
-        .map(|(line, percent)| format!("{} ({})", place(line), format::percent(*percent)))
+        .map(|(line, percent)| format!("{} ({})", code_line(line), format::percent(*percent)))
         .collect();
     let by_line = if named.is_empty() { String::new() } else { format!(" They come from {}.", named.join(", ")) };
     let copies: Ps =
@@ -83,7 +82,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let source = match text(largest.source) {
         "" => String::new(),
-        line => format!(" ({})", place(line)),
+        line => format!(" ({})", code_line(line)),
     };
     let message = format!(
         "Ops that draw random numbers take {} of the op time.{by_line} The largest, {}{source}, computes {}{function}.{copied}",
@@ -119,7 +118,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         }
         _ => "Draw fewer numbers: only those that are used, in the smallest shape that can be broadcast.",
     };
-    let mostly = lines.first().map_or(String::new(), |(line, _)| format!(", mostly at {}", place(line)));
+    let mostly = lines.first().map_or(String::new(), |(line, _)| format!(", mostly at {}", code_line(line)));
     let title = format!("Random numbers take {} of the op time{mostly}", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(format!("{fewer} {generator}").trim_end())

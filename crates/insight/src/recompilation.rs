@@ -19,7 +19,7 @@
 use super::changed_arguments;
 use super::draft::Draft;
 use super::host_side::HostSide;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::{AUTOTUNING, HostWork, compiled_functions, compiled_modules, host_spans};
@@ -232,7 +232,7 @@ fn of_functions(numbers: &Numbers<'_>, modules: &[Compiled], steps: u64) -> Stri
         let count = count.map_or(String::new(), |count| format!(" {}", often(count, steps)));
         match source(&it.module) {
             Some(source) => {
-                format!("{name}{count}, longest op at {}", shown(source.rsplit('/').next().unwrap_or(source)))
+                format!("{name}{count}, longest op at {}", code_line(source))
             }
             None => format!("{name}{count}"),
         }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use super::avoidable_collectives::AVOIDABLE_COLLECTIVES;
 use super::draft::{Draft, equals};
 use super::limits::{BOTTLENECK_PERCENT, OVERHEAD_PERCENT};
-use super::numbers::{Numbers, plural, shown};
+use super::numbers::{Numbers, code_line, plural, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format, framework_path};
 use metrics::CollectiveOp;
@@ -102,7 +102,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let rounded = |calls: f64| calls.round() as u64;
     let place = match small.source.as_str() {
         "" => String::new(),
-        source => format!(" at {}", shown(source.rsplit('/').next().unwrap_or(source))),
+        source => format!(" at {}", code_line(source)),
     };
     let bytes = small.ops.iter().filter_map(|op| op.message.bytes);
     let (least, most) = bytes.fold((u64::MAX, 0), |(least, most), bytes| (least.min(bytes), most.max(bytes)));

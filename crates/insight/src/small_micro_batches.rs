@@ -25,7 +25,7 @@ use super::draft::{Draft, equals, lacks};
 use super::gathered_batch::users;
 use super::limits::{OVERHEAD_NOTED_PERCENT, OVERHEAD_PERCENT};
 use super::memory::LEAST_BYTES;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Needs, Rule, Verdict};
 use base::framework_path::training_pass;
 use base::{Ps, format};
@@ -101,7 +101,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let is_warning = share >= OVERHEAD_PERCENT.good;
     let limit = if is_warning { OVERHEAD_PERCENT.good } else { OVERHEAD_NOTED_PERCENT };
-    let source = found.source.as_ref().map_or(String::new(), |source| format!(" ({})", shown(source)));
+    let source = found.source.as_ref().map_or(String::new(), |source| format!(" ({})", code_line(source)));
     let conversions = match numbers.op_percent(found.conversions) {
         share if share > 0.0 => format!(", and converting weights {}", format::percent(share)),
         _ => String::new(),

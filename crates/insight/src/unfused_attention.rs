@@ -13,7 +13,7 @@
 use super::attention_scores::costs;
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, code_line, shown};
 use super::{Rule, Verdict, masked_scores};
 use base::format;
 use metrics::is_amd;
@@ -42,7 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let is_warning = share >= WARNING_PERCENT;
     let (module, product) = found.scores.product;
-    let source = module.source_of(product).map_or(String::new(), |source| format!(" at {}", shown(&source)));
+    let source = module.source_of(product).map_or(String::new(), |source| format!(" at {}", code_line(&source)));
     let message = format!(
         "The attention{source} writes its scores, {}, to the device's memory. The ops that read or write them take {} \
          of the op time, {} excluding the matrix products. The largest is {}. A fused kernel keeps the scores on the \

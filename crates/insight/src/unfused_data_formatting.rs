@@ -1,14 +1,14 @@
 //! Transposes, copies and reshapes run as separate ops.
 //!
 //! Ops of this kind take at least 10 % of the op time (JAX guide: limit for overheads). Copies that do not change the
-//! layout are excluded (see `copied_arguments`). Severity: warning, or a note if the ops take less than 10 % of the
-//! window, because devices then mostly wait. On a CPU, the severity is also note, because XLA merges copies with
-//! computations there. Confidence: high. Remedy: store arrays in the layout that the ops compute in.
+//! layout are excluded (see `copied_arguments` and `sliced_arguments`). Severity: warning, or a note if the ops take
+//! less than 10 % of the window, because devices then mostly wait. On a CPU, the severity is also note, because XLA
+//! merges copies with computations there. Confidence: high. Remedy: store arrays in the layout that the ops compute in.
 
 use super::draft::{Draft, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict, copied_arguments, derivative_matrix, reverse_jacobian, rewritten_state};
+use super::{Rule, Verdict, copied_arguments, derivative_matrix, reverse_jacobian, rewritten_state, sliced_arguments};
 use base::{Ps, format};
 use facts::hlo_categories::{COPY, DATA_FORMATTING, RESHAPE, TRANSPOSE};
 use metrics::{Op, OpFamily};
@@ -32,7 +32,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let is_formatting = |category: &str| CATEGORIES.contains(&category);
     let ops = &numbers.context.analysis.ops;
     let text = |text| ops.text(numbers.trace, text);
-    let plain: Vec<&Op> = ops.rows.iter().filter(|op| copied_arguments::is_plain_copy(numbers, op)).collect();
+    let is_plain_copy = |op: &&Op| {
+        copied_arguments::is_plain_copy(numbers, op) || sliced_arguments::sliced_argument(numbers, op).is_some()
+    };
+    let plain: Vec<&Op> = ops.rows.iter().filter(is_plain_copy).collect();
     let plain_time: Ps = plain.iter().filter(|op| is_formatting(text(op.category))).map(|op| op.self_time).sum();
     let share = numbers.category_percent(&is_formatting) - numbers.op_percent(plain_time);
     if share < OVERHEAD_PERCENT.good {

@@ -157,7 +157,7 @@ fn device_work(profile: &UnifiedProfile) -> Option<String> {
         text += &format!(", {ops} ops");
     }
     if let Some(lag) = timing.device_lag_us {
-        text += &format!("; its first op starts {} after the step on the host (median)", time_us(lag));
+        text += &format!("; devices run {} behind the host (median)", time_us(lag));
     }
     Some(text)
 }

@@ -159,9 +159,7 @@ fn length(shown: &Shown<'_>) -> Figure {
 /// the steps that launched it.
 fn device_work(timing: &StepTiming) -> Option<Figure> {
     timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
-    let lag = timing
-        .device_lag_us
-        .map(|lag| format!("first op {} after the step on the host (median)", format::time_us(lag)));
+    let lag = timing.device_lag_us.map(|lag| format!("devices run {} behind the host (median)", format::time_us(lag)));
     let metric = metric!("step_timing.device_work_us");
     Some(figure("Device work", Some(timing.device_work_us?), Unit::TimeUs, lag.unwrap_or_default(), metric))
 }
