@@ -71,6 +71,7 @@ mod large_constants;
 mod large_memory_transfers;
 pub mod limits;
 mod long_steps;
+mod loop_state;
 mod low_device_utilization;
 mod low_flop_rate;
 mod low_memory_bandwidth;
@@ -100,6 +101,7 @@ mod pipeline_bubbles;
 mod preallocated_memory;
 mod product_order;
 mod product_precision;
+mod products_in_loop;
 mod profiler_overhead;
 mod python_threads;
 mod random_draws;
@@ -248,6 +250,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &padded_rows::RULE,
             &masked_scores::RULE,
             &unfused_attention::RULE,
+            &products_in_loop::RULE,
             &batched_loop::RULE,
             &small_micro_batches::RULE,
             &converted_weights::RULE,

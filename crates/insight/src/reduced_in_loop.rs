@@ -11,11 +11,10 @@
 //! reductions in all iterations except one. Severity: warning from 10 % of the op time (JAX guide, overheads), critical
 //! from 50 %. Confidence: high. Remedy: reduce after the loop. The rule is skipped if the compiled program is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::conversions::{Loops, element_index, executions, runs};
+use super::conversions::{Loops, executions, runs};
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
+use super::loop_state::State;
 use super::numbers::{Numbers, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
@@ -101,94 +100,34 @@ fn reductions<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Red
         let is_reduction = |opcode: &str| opcode.starts_with("all-reduce") || opcode.starts_with("reduce-scatter");
         let of_loop = loops.around(instruction).filter(|_| is_reduction(&started.opcode))?;
         let iterations = executions(op).checked_div(runs).filter(|&iterations| iterations > 1)?;
-        State::of(module, of_loop)?.only_adds(started).then_some(Reduction { op, instruction, of_loop, iterations })
+        only_adds(module, &State::of(module, of_loop)?, started).then_some(Reduction {
+            op,
+            instruction,
+            of_loop,
+            iterations,
+        })
     };
     ops.rows.iter().filter(|op| op.program_id == Some(id)).filter_map(reduction).collect()
 }
 
-/// The state of a loop: how values in the body reach its elements.
-struct State<'a> {
-    module: &'a Module,
-    /// Result of an iteration.
-    root: &'a Instruction,
-    /// The instructions of the body that read each value.
-    users: BTreeMap<InstructionIndex, Vec<&'a Instruction>>,
-    /// The instructions that read an element of the state at the start of an iteration.
-    reads: Vec<(usize, &'a Instruction)>,
-    /// Elements that the loop's condition reads.
-    of_condition: BTreeSet<usize>,
-}
-
-impl<'a> State<'a> {
-    /// Returns `None` if the state is no tuple.
-    fn of(module: &'a Module, of_loop: &'a Instruction) -> Option<State<'a>> {
-        let body = module.called(of_loop, 0)?;
-        let root = module.root(body).filter(|it| it.is("tuple"))?;
-        let mut users: BTreeMap<InstructionIndex, Vec<&Instruction>> = BTreeMap::new();
-        for it in module.instructions_of(body) {
-            for &operand in &it.operands {
-                users.entry(operand).or_default().push(it);
-            }
-        }
-        let of_state = |it: &'a Instruction| {
-            let state = module.operand(it, 0).filter(|it| it.is("parameter"));
-            state.and(element_index(it)).map(|element| (element, it))
-        };
-        let reads = module.instructions_of(body).iter().filter_map(of_state).collect();
-        let condition = module.called(of_loop, 1).map_or(&[][..], |it| module.instructions_of(it));
-        let of_condition = condition.iter().filter_map(of_state).map(|(element, _)| element).collect();
-        Some(State { module, root, users, reads, of_condition })
-    }
-
-    /// Returns true if the loop only adds a reduced value to elements of its state, and reads these elements for nothing else.
-    fn only_adds(&self, reduced: &'a Instruction) -> bool {
-        let Some(found) = self.reached(reduced).filter(|it| !it.elements.is_empty()) else { return false };
-        let start = self.module.index_of(reduced);
-        let is_linear = |at: &InstructionIndex| {
-            Some(*at) == start
-                || self.module.at(*at).is_some_and(|it| std::ptr::eq(it, self.root) || is_linear(self.module, it))
-        };
-        let of_reached = || self.reads.iter().filter(|(element, _)| found.elements.contains(element));
-        // An element that is only replaced is no sum.
-        let is_sum =
-            |element: &usize| !self.of_condition.contains(element) && of_reached().any(|(read, _)| read == element);
-        let is_only_added_to = |(_, read): &(usize, &'a Instruction)| {
-            let next = self.reached(read);
-            next.is_some_and(|it| {
-                it.elements.is_subset(&found.elements) && start.is_some_and(|at| !it.values.contains(&at))
-            })
-        };
-        found.elements.iter().all(is_sum) && of_reached().all(is_only_added_to) && found.values.iter().all(is_linear)
-    }
-
-    /// Returns what depends on a value in an iteration.
-    fn reached(&self, value: &'a Instruction) -> Option<Reached> {
-        let mut reached = Reached::default();
-        let mut waiting = vec![self.module.index_of(value)?];
-        while let Some(at) = waiting.pop() {
-            if !reached.values.insert(at) {
-                continue;
-            }
-            for user in self.users.get(&at).into_iter().flatten() {
-                if std::ptr::eq(*user, self.root) {
-                    let elements = user.operands.iter().enumerate().filter(|(_, operand)| **operand == at);
-                    reached.elements.extend(elements.map(|(element, _)| element));
-                } else {
-                    waiting.extend(self.module.index_of(user));
-                }
-            }
-        }
-        Some(reached)
-    }
-}
-
-/// The instructions and elements that depend on a value.
-#[derive(Default)]
-struct Reached {
-    /// Elements of the state after the iteration.
-    elements: BTreeSet<usize>,
-    /// Instructions of the body, including the value itself.
-    values: BTreeSet<InstructionIndex>,
+/// Returns true if the loop only adds a reduced value to elements of its state, and reads these elements for nothing else.
+fn only_adds(module: &Module, state: &State<'_>, reduced: &Instruction) -> bool {
+    let Some(found) = state.reached(reduced).filter(|it| !it.elements.is_empty()) else { return false };
+    let start = module.index_of(reduced);
+    let is_linear = |at: &InstructionIndex| {
+        Some(*at) == start || module.at(*at).is_some_and(|it| std::ptr::eq(it, state.root) || is_linear(module, it))
+    };
+    let of_reached = || state.reads.iter().filter(|(element, _)| found.elements.contains(element));
+    // An element that is only replaced is no sum.
+    let is_sum =
+        |element: &usize| !state.of_condition.contains(element) && of_reached().any(|(read, _)| read == element);
+    let is_only_added_to = |(_, read): &(usize, &Instruction)| {
+        let next = state.reached(read);
+        next.is_some_and(|it| {
+            it.elements.is_subset(&found.elements) && start.is_some_and(|at| !it.values.contains(&at))
+        })
+    };
+    found.elements.iter().all(is_sum) && of_reached().all(is_only_added_to) && found.values.iter().all(is_linear)
 }
 
 /// Opcodes with which the sum of results equals the result of the sum, if the other operands do not depend on the value.
