@@ -41,6 +41,7 @@ mod print;
 mod read;
 mod replica_groups;
 mod row_indices;
+mod same_on_devices;
 mod shape;
 mod stack_frames;
 mod text;
@@ -72,6 +73,7 @@ pub use print::{Line, Printed, print, print_computation};
 pub use read::{module as read_module, proto as read_proto};
 pub use replica_groups::lists as replica_lists;
 pub use row_indices::{RowIndices, row_indices};
+pub use same_on_devices::same_on_devices;
 pub use shape::{ArrayShape, Layout, Shape};
 pub use text::is_text;
 

@@ -13,7 +13,7 @@ use super::draft::{Draft, equals, lacks};
 use super::limits::OVERHEAD_PERCENT;
 use super::numbers::{Numbers, REPEATED, code_line, shown};
 use super::random_draws::Draws;
-use super::{Needs, Rule, Verdict, rewritten_state};
+use super::{Needs, Rule, Verdict, reordered_arguments, rewritten_state};
 use base::{Ps, format};
 use metrics::Op;
 use report::{Confidence, FindingSeverity, View};
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     id: "copied_arguments",
     title: "Whole arrays are copied without changing their layout",
     needs: Needs::AllOps,
-    explained_by: &[&[&rewritten_state::RULE]],
+    explained_by: &[&[&rewritten_state::RULE, &reordered_arguments::RULE]],
     ..Rule::checked_by(check)
 };
 

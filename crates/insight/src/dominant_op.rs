@@ -7,7 +7,7 @@
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
-use super::numbers::{Numbers, plural};
+use super::numbers::{Numbers, code_line, plural};
 use super::{
     Needs, Rule, Verdict, awkward_fft, batched_loop, colliding_scatter, converted_in_loop, converted_weights,
     copied_arguments, data_shuffle, decompositions, dense_experts, derivative_matrix, float64, gather_scatter,
@@ -81,8 +81,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "" => String::new(),
         module => format!(" in {}", format::printable(&format::shorten(module, 60))),
     };
+    let source = match text(top.source) {
+        "" => String::new(),
+        line => format!(" ({})", code_line(line)),
+    };
     let message = format!(
-        "{}{program} ({}) takes {} of the op time: {} in {}.",
+        "{}{source}{program} ({}) takes {} of the op time: {} in {}.",
         format::printable(&format::shorten(name, 80)),
         format::printable(text(top.category)),
         format::percent(share),
@@ -91,8 +95,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "One op takes more than half of the op time", message)
         .remedy(&format!(
-            "Examine this op: its position on the roofline, data type, shapes and layout. Then change the algorithm, or use a \
-             library implementation{}.",
+            "Ask first whether each run of this op is needed: in a loop, a result that changes slowly can be kept for several \
+             iterations. Then examine its shapes, data type and layout, and its position on the roofline if peak rates are known. Change \
+             the algorithm, or use a library implementation{}.",
             match numbers.platform {
                 Some(Platform::Gpu) if is_amd(&numbers.profile.metadata.device_type) =>
                     " (hipBLASLt, MIOpen, a Triton kernel)",

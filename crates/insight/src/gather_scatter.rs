@@ -7,7 +7,7 @@
 use super::draft::{Draft, lacks};
 use super::limits::BOTTLENECK_PERCENT;
 use super::numbers::Numbers;
-use super::{Rule, Verdict, colliding_scatter};
+use super::{Rule, Verdict, colliding_scatter, reordered_arguments};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
@@ -15,7 +15,7 @@ use report::{Confidence, FindingSeverity};
 pub(super) static RULE: Rule = Rule {
     id: "gather_scatter",
     title: "Gathers and scatters take much of the time",
-    explained_by: &[&[&colliding_scatter::RULE]],
+    explained_by: &[&[&colliding_scatter::RULE, &reordered_arguments::RULE]],
     ..Rule::checked_by(check)
 };
 

@@ -110,8 +110,10 @@ mod recompilation;
 mod reduced_in_loop;
 mod rematerialization;
 mod renewed_iterator;
+mod reordered_arguments;
 mod repeated_gradients;
 mod replicated_parameters;
+mod replicated_products;
 mod replicated_work;
 mod reverse_jacobian;
 mod rewritten_state;
@@ -235,6 +237,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &unfused_data_formatting::RULE,
             &copied_arguments::RULE,
             &sliced_arguments::RULE,
+            &reordered_arguments::RULE,
             &rewritten_state::RULE,
             &data_shuffle::RULE,
             &sorting::RULE,
@@ -251,6 +254,7 @@ pub static CHAPTERS: &[Chapter] = &[
             &masked_scores::RULE,
             &unfused_attention::RULE,
             &products_in_loop::RULE,
+            &replicated_products::RULE,
             &batched_loop::RULE,
             &small_micro_batches::RULE,
             &converted_weights::RULE,

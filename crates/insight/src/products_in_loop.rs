@@ -7,7 +7,7 @@
 //!
 //! The body of a `while` instruction multiplies fewer than 128 rows (ours: a matrix unit of a TPU works on 128 rows) by an array that
 //! the loop leaves unchanged, and no later iteration needs the product to compute its own. The loop runs at least 8 iterations
-//! (ours). The same products of all iterations can be one product before or after the loop, which reads the array once. The impact
+//! (ours), and does not run the backward pass as well. The same products of all iterations can be one product before or after the loop, which reads the array once. The impact
 //! is the time of these products, of their products in the backward pass (on the same source line), and of the ops that add the
 //! latter up. This time is an upper bound, because the one product takes time too. Severity: warning from 10 % of the op time (JAX
 //! guide, overheads), critical from 50 %. Confidence: medium, because all results must fit into memory. The rule is skipped if the
@@ -134,7 +134,9 @@ fn products<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Produ
         let constants = module.operands(it.instruction).filter(|operand| loops.origin(operand).1);
         let weights = constants.max_by(|a, b| a.shape.elements().total_cmp(&b.shape.elements()))?;
         let rows = rows(module, product(module, it.instruction)?, weights.shape.elements())?;
-        if rows >= MOST_ROWS || is_backward(it.op) {
+        // A loop that also runs the backward pass accumulates gradients: separate iterations save memory.
+        let trains = all.iter().any(|other| std::ptr::eq(other.of_loop, it.of_loop) && is_backward(other.op));
+        if rows >= MOST_ROWS || trains {
             return None;
         }
         let source = text(it.op.source);
@@ -180,7 +182,7 @@ fn adds(module: &Module, instruction: &Instruction) -> bool {
 }
 
 /// Returns the matrix product that an instruction is or fuses.
-fn product<'a>(module: &'a Module, instruction: &'a Instruction) -> Option<&'a Instruction> {
+pub(super) fn product<'a>(module: &'a Module, instruction: &'a Instruction) -> Option<&'a Instruction> {
     if instruction.is_matrix_product() {
         return Some(instruction);
     }

@@ -76,7 +76,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let sampler = drawn.sampler.or_else(of_line);
     let function = match sampler {
-        Some("jax.random.bernoulli") => " for jax.random.bernoulli, which creates dropout masks".to_owned(),
         Some(name) => format!(" for {name}"),
         None => String::new(),
     };
@@ -103,8 +102,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let fewer = match sampler {
         Some("jax.random.bernoulli") => {
-            "Draw fewer numbers: share a mask between dimensions (broadcast_dims of Dropout), leave out dropout on attention \
-             weights, and set the dropout rate to 0 in evaluation."
+            "Draw fewer numbers. For dropout, share a mask between dimensions (broadcast_dims of Dropout), leave out dropout on \
+             attention weights, and set the dropout rate to 0 in evaluation."
         }
         Some("jax.random.gumbel") => {
             "To draw several samples from one distribution (jax.random.categorical), do not draw noise for each class and sample: \

@@ -8,9 +8,9 @@
 //! exceeds its median by the most time. For idle time, the cause also names the range that the host is in while the
 //! device is idle (`step_breakdown.steps[].host_range`). For other parts, the cause names the op whose self time has
 //! grown most, compared with the step nearest to the median. The title names the group with the largest loss. The
-//! impact is the loss of this group as a share of the time of all counted steps. If CPU ops take longer, the finding is
-//! at most a note, and its title names no op, because other programs use the same cores. Confidence: high. The rule is
-//! skipped if there are fewer than 5 counted steps.
+//! impact is the loss of this group as a share of the time of all counted steps. If CPU ops take longer, the finding is a
+//! note, appears only from 20 %, and its title names no op, because other programs use the same cores. Confidence:
+//! high. The rule is skipped if there are fewer than 5 counted steps.
 
 use super::draft::{Draft, lacks};
 use super::long_steps::{Loss, comparable, losses};
@@ -102,6 +102,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let (losses, typical) = losses(numbers);
     let is_noise = losses.first().is_some_and(|loss| is_on_shared_cores(numbers, loss));
+    if is_noise && !lost {
+        return Verdict::Fine;
+    }
     let severity = if lost && !is_noise { FindingSeverity::Warning } else { FindingSeverity::Note };
     let Some(first) = losses.first() else {
         // No step is long. The impact is the time that the steps would save if all were as short as the shortest.
