@@ -44,6 +44,7 @@ mod draft;
 mod dropped_events;
 mod evaluation;
 mod expert_imbalance;
+mod few_microbatches;
 mod float64;
 mod frozen_gradients;
 mod gap;
@@ -212,6 +213,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         title: "Communication",
         rules: &[
+            &few_microbatches::RULE,
             &gathered_batch::RULE,
             &gathered_edges::RULE,
             &gathered_sum::RULE,

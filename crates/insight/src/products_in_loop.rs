@@ -1,17 +1,18 @@
-//! A loop computes small matrix products one after the other, although none of them needs the result of another.
+//! A loop computes small matrix products one by one, although none of them needs the result of another.
 //!
 //! ```text
 //! for each token:  h = cell(h, x)                for each token:  h = cell(h, x)
 //!                  logits = h @ w        -->     logits = all h @ w
 //! ```
 //!
-//! The body of a `while` instruction multiplies fewer than 128 rows (ours: a matrix unit of a TPU works on 128 rows) by an array that
-//! the loop leaves unchanged, and no later iteration needs the product to compute its own. The loop runs at least 8 iterations
-//! (ours), and does not run the backward pass as well. The same products of all iterations can be one product before or after the loop, which reads the array once. The impact
-//! is the time of these products, of their products in the backward pass (on the same source line), and of the ops that add the
-//! latter up. This time is an upper bound, because the one product takes time too. Severity: warning from 10 % of the op time (JAX
-//! guide, overheads), critical from 50 %. Confidence: medium, because all results must fit into memory. The rule is skipped if the
-//! compiled program is missing.
+//! The body of a `while` instruction multiplies fewer than 128 rows (ours: a matrix unit of a TPU works on 128 rows) by an
+//! array that the loop leaves unchanged, and no later iteration needs the product to compute its own. The loop runs at
+//! least 8 iterations (ours), and does not run the backward pass as well. The products of all iterations can be one
+//! product before or after the loop, which reads the array once. The impact is the time of these products, of their
+//! products in the backward pass (on the same source line), and of the ops that add the latter up. It is an upper
+//! bound, because the one product takes time too. Severity: warning from 10 % of the op time (JAX guide, overheads),
+//! critical from 50 %. Confidence: medium, because all results must fit into memory. Remedy: move the product out of the
+//! loop. The rule is skipped if the compiled program is missing.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "products_in_loop",
-    title: "A loop computes independent products one after the other",
+    title: "A loop computes independent products one by one",
     needs: Needs::AllOps,
     explained_by: &[&[&small_micro_batches::RULE]],
     ..Rule::checked_by(check)
