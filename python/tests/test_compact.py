@@ -220,9 +220,11 @@ def test_a_killed_compaction_leaves_no_half_and_no_double(folder: Path, tmp_path
 
 WRITER = """
 import sys
+import time
 from crossprof import lake
 for capture in sys.argv[2:]:
     assert lake.write(capture, sys.argv[1])["error"] is None
+    time.sleep(0.2)  # Compactions take place meanwhile, however fast the machine is.
 """
 
 
