@@ -133,8 +133,8 @@ fn pipelines<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Stag
     own().filter_map(pipeline).collect()
 }
 
-/// Returns true if each iteration computes the array that it passes on with matrix products from the array that it received: a
-/// product lies on the way from the permute through the state back to the permute.
+/// Returns true if each iteration computes the array that it passes on with matrix products from the array that it received: the
+/// way from the permute through the state back to the permute contains a product.
 fn has_stage(module: &Module, state: &State<'_>, permute: &Instruction) -> bool {
     let Some((index, sent)) = module.index_of(permute).zip(state.reached(permute)) else { return false };
     let reached = state.reads.iter().filter_map(|(element, read)| Some((*element, state.reached(read)?)));
