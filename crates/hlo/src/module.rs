@@ -216,6 +216,12 @@ impl Module {
         (replicas > 0 && partitions > 0).then_some((replicas, partitions))
     }
 
+    /// Returns the number of devices that the module was compiled for. 1 if the file does not record it.
+    pub fn num_devices(&self) -> u64 {
+        let (replicas, partitions) = self.devices().unwrap_or((1, 1));
+        replicas.unsigned_abs().saturating_mul(partitions.unsigned_abs())
+    }
+
     /// Returns the ids of the devices that the module was compiled for, ordered by replica, then by partition. The
     /// numbers in `replica_groups` and pairs have the same order. Empty if the file does not list them.
     pub fn device_ids(&self) -> &[u32] {

@@ -22,16 +22,15 @@ const DIFFERENT: [&str; 6] = ["partition-id", "replica-id", "rng", "infeed", "re
 /// Treats a result as different if it is unknown whether it is the same. Returns an empty set for a program for one device.
 pub fn same_on_devices(module: &Module) -> FxHashSet<InstructionIndex> {
     let mut same = FxHashSet::default();
-    let Some((replicas, partitions)) = module.devices().filter(|(replicas, partitions)| replicas * partitions > 1)
-    else {
+    let (devices, has_replicas) = (module.num_devices(), module.devices().is_some_and(|(replicas, _)| replicas > 1));
+    if devices < 2 {
         return same;
-    };
+    }
     let Some(entry) = module.entry() else { return same };
-    let devices = usize::try_from(replicas * partitions).unwrap_or(usize::MAX);
     for (index, it) in module.in_order(entry) {
         let is_same = match it.opcode.as_str() {
             // Replicas get their own arguments.
-            "parameter" => replicas == 1 && is_replicated(it),
+            "parameter" => !has_replicas && is_replicated(it),
             _ => {
                 is_reduced_over(module, it, devices) || {
                     let inputs_are_same = it.operands.iter().all(|operand| same.contains(operand));
@@ -57,10 +56,11 @@ fn is_replicated(parameter: &Instruction) -> bool {
 }
 
 /// Returns true for an all-reduce or all-gather over all devices.
-fn is_reduced_over(module: &Module, instruction: &Instruction, devices: usize) -> bool {
+fn is_reduced_over(module: &Module, instruction: &Instruction, devices: u64) -> bool {
     let Some(found) = collective(module, instruction) else { return false };
-    let is_of_all =
-        found.replica_groups.is_some_and(|groups| groups.len() == 1 && groups.iter().all(|it| it.len() == devices));
+    let is_of_all = found
+        .replica_groups
+        .is_some_and(|groups| groups.len() == 1 && groups.iter().all(|it| it.len() as u64 == devices));
     matches!(found.kind, "all-reduce" | "all-gather") && is_of_all && !instruction.is("fusion")
 }
 

@@ -133,10 +133,7 @@ impl<'a> Reads<'a> {
         let mut sizes: Vec<u64> = match user.opcode.as_str() {
             "slice" => user.shape.array()?.dimensions.clone(),
             // Each device uses its own id to select its part of an array.
-            "dynamic-slice"
-                if self.slices == Slices::OfOneDevice
-                    && self.module.devices().is_some_and(|(replicas, partitions)| replicas * partitions > 1) =>
-            {
+            "dynamic-slice" if self.slices == Slices::OfOneDevice && self.module.num_devices() > 1 => {
                 return None;
             }
             "dynamic-slice" => {

@@ -11,8 +11,8 @@
 //! In each iteration, the body of a `while` instruction computes an array with matrix products from the array that it received, and
 //! passes it to the next device (`collective-permute`). With `p` devices in a chain or ring and `n` iterations, there are `n - p + 1`
 //! microbatches, and `(p - 1) / n` of the work is discarded. Loops that pass on arrays that they do not compute (ring attention) or
-//! only add to (products with collectives) are excluded, and loops with more than `16 * p` iterations (ours: they are no
-//! pipelines, or lose little). The impact is this part of the time of the loops' ops. Severity: warning from 10 % of the op time
+//! only add to (products with collectives) are excluded. So are loops over layers that keep their state on the device, and loops with
+//! more than `16 * p` iterations (ours: they are no pipelines, or lose little). The impact is this part of the time of the loops' ops. Severity: warning from 10 % of the op time
 //! (JAX guide, overheads), critical from 50 %. Confidence: medium. Remedy: use more microbatches. The rule is skipped if the compiled
 //! program is missing, or if `pipeline_bubbles` measures the pipeline.
 
@@ -78,18 +78,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let discarded = format::percent(100.0 * it.discarded());
     let message = format!(
         "In each of its {iterations} iterations, {} computes an array from the one that it received, and passes it to the next of {stages} \
-         devices ({}). So the devices form a pipeline of {stages} stages for {} ({iterations} iterations = microbatches + stages - 1). Each \
+         devices ({}). So the devices form a pipeline of {stages} stages for {batches} ({iterations} iterations = microbatches + stages - 1). Each \
          device computes in each iteration, and {discarded} of the results are discarded. The loops of the pipeline take {} of the op time.",
         shown(&it.of_loop.name),
         numbers.op_with_source(it.permute),
-        batches,
         format::percent(numbers.op_percent(found.iter().map(|it| it.time).sum())),
     );
     let more = 4 * it.stages;
-    let title = format!(
-        "A pipeline of {stages} stages discards {discarded} of its work, because it processes only {}",
-        batches,
-    );
+    let title =
+        format!("A pipeline of {stages} stages discards {discarded} of its work, because it processes only {batches}");
     Draft::new(severity, Confidence::Medium, &title, message)
         .remedy(&format!(
             "Split the batch into more microbatches. With {more} of them, {} of the work is discarded. If the batch is too small to be \
@@ -109,14 +106,14 @@ fn pipelines<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Stag
     let ops = &numbers.context.analysis.ops;
     let own = || ops.rows.iter().filter(|op| op.program_id == Some(id));
     let instruction = |op: &Op| module.instruction(ops.text(numbers.trace, op.name));
-    let loops = Loops::new(module);
+    let (loops, runs) = (Loops::new(module), runs(numbers, id, module));
     let is_permute = |it: &Instruction| matches!(it.opcode.as_str(), "collective-permute" | "collective-permute-start");
     let mut seen = BTreeSet::new();
     let pipeline = |op: &'a Op| {
         let permute = instruction(op).filter(|it| is_permute(it))?;
         let of_loop = loops.around(permute)?;
         let stages = stages(&hlo::collective(module, permute)?.pairs)?;
-        let iterations = executions(op).checked_div(runs(numbers, id, module))?;
+        let iterations = executions(op).checked_div(runs)?;
         let state = State::of(module, of_loop)?;
         let is_pipeline =
             (stages..=MOST_ITERATIONS * stages).contains(&iterations) && has_stage(module, &state, permute);
@@ -133,26 +130,49 @@ fn pipelines<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Stag
     own().filter_map(pipeline).collect()
 }
 
-/// Returns true if each iteration computes the array that it passes on with matrix products from the array that it received: the
-/// way from the permute through the state back to the permute contains a product.
+/// Returns true if the permute is all that leads from one stage to the next, and the stage multiplies matrices.
+///
+/// ```text
+/// forward pass    h --> stage --> permute --> next h         the state is what was received
+/// backward pass   h --> permute --> stage --> next h         the state is what will be sent
+/// ```
+///
+/// A loop over layers whose layers exchange arrays (sequence parallelism) keeps its state on the device instead.
 fn has_stage(module: &Module, state: &State<'_>, permute: &Instruction) -> bool {
     let Some((index, sent)) = module.index_of(permute).zip(state.reached(permute)) else { return false };
-    let reached = state.reads.iter().filter_map(|(element, read)| Some((*element, state.reached(read)?)));
-    let before: BTreeMap<usize, _> = reached.filter(|(_, it)| it.values.contains(&index)).collect();
-    let product_at = |at: &InstructionIndex| module.at(*at).filter(|value| product(module, value).is_some());
-    // Forward pass: the stage computes, and then sends.
-    let mut received = before.iter().filter(|(element, _)| sent.elements.contains(element));
-    let computes_first = received.any(|(_, reached)| {
-        let mut products = reached.values.iter().filter_map(product_at);
-        products.any(|it| state.reached(it).is_some_and(|after| after.values.contains(&index)))
-    });
-    // Backward pass: the stage receives, and then computes what the next iteration sends.
-    let mut products = sent.values.iter().filter_map(product_at);
-    computes_first
-        || products.any(|it| {
-            let after = state.reached(it);
-            after.is_some_and(|after| after.elements.iter().any(|element| before.contains_key(element)))
-        })
+    let is_product = |at: &InstructionIndex| module.at(*at).filter(|value| product(module, value).is_some());
+    let is_received = |at: usize| {
+        let next = module.operand(state.root, at).and_then(|next| unchanged(module, next));
+        next.is_some_and(|next| std::ptr::eq(next, permute))
+    };
+    let from_state = module.operand(permute, 0).and_then(|operand| unchanged(module, operand));
+    state.reads.iter().any(|(element, read)| {
+        let Some(reached) = state.reached(read).filter(|it| it.values.contains(&index)) else { return false };
+        let computes_before = || {
+            let mut products = reached.values.iter().filter_map(is_product);
+            products.any(|it| state.reached(it).is_some_and(|after| after.values.contains(&index)))
+        };
+        let computes_after = || {
+            let mut products = sent.values.iter().filter_map(is_product);
+            products.any(|it| state.reached(it).is_some_and(|after| after.elements.contains(element)))
+        };
+        let is_read = |value: &Instruction| unchanged(module, value).is_some_and(|it| std::ptr::eq(it, *read));
+        let is_only_sent = from_state.is_some_and(|it| std::ptr::eq(it, *read))
+            && reached
+                .values
+                .iter()
+                .filter_map(|&at| module.at(at))
+                .all(|it| is_read(it) || std::ptr::eq(it, permute) || !module.operands(it).any(is_read));
+        (is_received(*element) && computes_before()) || (is_only_sent && computes_after())
+    })
+}
+
+/// Returns the value that an instruction copies, or the start of a permute that it ends. Returns other instructions themselves.
+fn unchanged<'a>(module: &'a Module, mut value: &'a Instruction) -> Option<&'a Instruction> {
+    while matches!(value.opcode.as_str(), "copy" | "bitcast" | "collective-permute-done") {
+        value = module.operand(value, 0)?;
+    }
+    Some(value)
 }
 
 /// Returns the number of devices in each chain or ring of pairs. `None` if they differ.
@@ -181,23 +201,28 @@ fn stages(pairs: &[(u32, u32)]) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, says, tpu_steps};
-    use crate::testing_programs::op_of;
+    use crate::testing_programs::{add_text_program, op_of};
     use crate::unhidden_collectives;
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
-    /// Builds steps of 1000 us. A loop of `iterations` on 4 devices computes `stage.1` for `time` in total, and passes `sent` on.
-    fn steps(iterations: i64, time: i64, sent: &'static str) -> Trace {
+    /// Builds steps of 1000 us. A loop of `iterations` on 4 devices computes `stage.1` from `input` for `time` in total, and passes
+    /// `sent` on. `kept` is the next `h`.
+    fn program(iterations: i64, time: i64, [input, sent, kept]: [&'static str; 3]) -> Trace {
         let state = "(s32[], f32[8,8], f32[8,8], f32[8,8])";
+        // In a backward pass, only the permute reads `h`.
+        let before = if input == "h" { "h" } else { "w" };
+        let own = if kept == "own" { "h" } else { "w" };
         let text = format!(
             "HloModule jit_f, num_partitions=4\n\nbody {{\n  p = {state} parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n  \
              h = f32[8,8] get-tuple-element(p), index=1\n  w = f32[8,8] get-tuple-element(p), index=2\n  \
              y = f32[8,8] get-tuple-element(p), index=3\n  \
-             stage.1 = f32[8,8] dot(h, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  \
+             stage.1 = f32[8,8] dot({input}, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  \
              other = f32[8,8] dot(w, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  \
-             sum = f32[8,8] add(h, other)\n  more = f32[8,8] add(y, stage.1)\n  \
+             sum = f32[8,8] add({before}, other)\n  more = f32[8,8] add(y, stage.1)\n  \
+             own = f32[8,8] add({own}, stage.1)\n  \
              permute.1 = f32[8,8] collective-permute({sent}), source_target_pairs={{{{0,1}},{{1,2}},{{2,3}},{{3,0}}}}\n  \
-             one = s32[] constant(1)\n  next = s32[] add(i, one)\n  ROOT t = {state} tuple(next, permute.1, w, more)\n}}\n\n\
+             one = s32[] constant(1)\n  next = s32[] add(i, one)\n  ROOT t = {state} tuple(next, {kept}, w, more)\n}}\n\n\
              condition {{\n  q = {state} parameter(0)\n  j = s32[] get-tuple-element(q), index=0\n  n = s32[] constant(4)\n  \
              ROOT lt = pred[] compare(j, n), direction=LT\n}}\n\n\
              ENTRY main {{\n  x = {state} parameter(0)\n  while.1 = {state} while(x), condition=condition, body=body\n  \
@@ -205,9 +230,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             let each = time / iterations;
             for iteration in 0..iterations {
@@ -216,6 +239,11 @@ mod tests {
             }
             op_of(b, 7, ("tanh.1", "loop fusion"), at + time, 1000 - time);
         })
+    }
+
+    /// Builds steps with a loop that computes `stage.1`, and then passes `sent` on.
+    fn steps(iterations: i64, time: i64, sent: &'static str) -> Trace {
+        program(iterations, time, ["h", sent, "permute.1"])
     }
 
     #[test]
@@ -236,8 +264,22 @@ mod tests {
         for sent in ["h", "sum"] {
             fine(steps(4, 800, sent), &RULE);
         }
-        // An iteration for each of several layers.
+        // There are fewer iterations than stages.
         fine(steps(3, 800, "stage.1"), &RULE);
+        // A layer sends its result, and the next layer reads another array.
+        fine(program(4, 800, ["h", "stage.1", "sum"]), &RULE);
+    }
+
+    #[test]
+    fn the_backward_pass_of_a_pipeline_receives_first() {
+        let found = finding(program(4, 800, ["permute.1", "h", "stage.1"]), &RULE);
+        assert!(found.title.starts_with("A pipeline of 4 stages discards 75.0 %"), "{}", found.title);
+    }
+
+    #[test]
+    fn layers_that_also_read_their_own_part_are_no_pipeline() {
+        let own = program(4, 800, ["permute.1", "h", "own"]);
+        fine(own, &RULE);
     }
 
     #[test]

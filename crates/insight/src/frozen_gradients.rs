@@ -101,8 +101,9 @@ fn frozen<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Option<Froz
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
+    use crate::testing_programs::add_text_program;
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds steps of 1000 us of a program that trains `head` and returns `base` unchanged. The gradient of `base` takes `time`,
     /// and `scale` computes what the update of `head` is multiplied by.
@@ -126,9 +127,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             let path = b.trace_mut().strings.intern("jit(f)/transpose(jvp(base))/dot_general");
             for (name, start, duration) in [("gbase.1", at, time), ("ghead.1", at + time, 1000 - time)] {

@@ -11,7 +11,7 @@ pub(super) struct State<'a> {
     /// Result of an iteration.
     pub(super) root: &'a Instruction,
     /// The instructions of the body that read each value.
-    pub(super) users: BTreeMap<InstructionIndex, Vec<&'a Instruction>>,
+    users: BTreeMap<InstructionIndex, Vec<&'a Instruction>>,
     /// The instructions that read an element of the state at the start of an iteration.
     pub(super) reads: Vec<(usize, &'a Instruction)>,
     /// Elements that the loop's condition reads.

@@ -93,10 +93,10 @@ fn kept(cost: &Cost<'_>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
-    use crate::testing_programs::op_of;
+    use crate::testing_programs::{add_text_program, op_of};
     use crate::unfused_attention;
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds attention with 4 heads over 2048 positions. Its mask keeps `window` positions before each position, and its
     /// softmax takes `time` of 1000 us.
@@ -117,9 +117,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             op_of(b, 7, ("dot.1", "convolution"), at, 10);
             op_of(b, 7, ("exp.2", "loop fusion"), at + 10, time);

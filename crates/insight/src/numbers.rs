@@ -526,6 +526,12 @@ pub(super) fn code_line(line: &str) -> String {
     shown(line.rsplit(['/', '\\']).next().unwrap_or(line))
 }
 
+/// Names an argument of a program in a sentence: the framework's name if the program contains it, else the name in the program.
+pub(super) fn argument_name(parameter: &Instruction) -> String {
+    let name = parameter.metadata.op_name.as_str();
+    shown(if name.is_empty() { &parameter.name } else { name })
+}
+
 /// Names a function with its file and line, if they are known: `load (train.py:12)`.
 pub(super) fn function(call: &RangeCall) -> String {
     let place = call.place.as_ref().map_or(String::new(), |place| format!(" ({})", shown(place)));

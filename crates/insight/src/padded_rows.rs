@@ -145,7 +145,7 @@ fn loops(module: &Module) -> Vec<Loop<'_>> {
 }
 
 fn num_devices(module: &Module) -> f64 {
-    module.devices().map_or(1.0, |(replicas, partitions)| (replicas * partitions).max(1) as f64)
+    module.num_devices() as f64
 }
 
 /// Returns true if the devices add up arrays of the scatter's shape: each device then computes a part of the rows.
@@ -159,9 +159,9 @@ fn is_summed(module: &Module, scatter: &Instruction) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
-    use crate::testing_programs::op_of;
+    use crate::testing_programs::{add_text_program, op_of};
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds a loop over `blocks` blocks of 32 indices into 3072 rows. Its product takes `time` of 1000 us. `clamp` limits the
     /// indices of the gather.
@@ -187,9 +187,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             op_of(b, 7, ("force.1", "loop fusion"), at, time);
             op_of(b, 7, ("other.1", "loop fusion"), at + time, 1000 - time);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The body of a `while` instruction multiplies fewer than 128 rows (ours: a matrix unit of a TPU works on 128 rows) by an
-//! array that the loop leaves unchanged, and no later iteration needs the product to compute its own. The loop runs at
+//! argument that the loop leaves unchanged, and no later iteration needs the product to compute its own. The loop runs at
 //! least 8 iterations (ours), and does not run the backward pass as well. The products of all iterations can be one
 //! product before or after the loop, which reads the array once. The impact is the time of these products, of their
 //! products in the backward pass (on the same source line), and of the ops that add the latter up. It is an upper
@@ -14,7 +14,7 @@
 //! critical from 50 %. Confidence: medium, because all results must fit into memory. Remedy: move the product out of the
 //! loop. The rule is skipped if the compiled program is missing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::conversions::{Loops, executions, runs};
 use super::draft::{Draft, equals};
@@ -47,7 +47,7 @@ struct Product<'a> {
     of_loop: &'a Instruction,
     iterations: u64,
     rows: f64,
-    /// The array that the loop leaves unchanged, as HLO text.
+    /// Shape of the argument, as HLO text.
     weights: String,
     /// Ops that would not run in the loop, including `op`.
     ops: Vec<&'a Op>,
@@ -76,8 +76,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => "and the ops of its backward pass take",
     };
     let message = format!(
-        "{} runs its body {iterations} times. Each time, {} multiplies {} by the array {}, and no later iteration needs the result to \
-         compute its own. {} {backward} {} of the op time. One product for all iterations reads the array once instead of {iterations} \
+        "{} runs its body {iterations} times. Each time, {} multiplies {} by an argument ({}), and no later iteration needs the result to \
+         compute its own. {} {backward} {} of the op time. One product for all iterations reads the argument once instead of {iterations} \
          times.",
         shown(&found.of_loop.name),
         numbers.op_with_source(found.op),
@@ -124,16 +124,25 @@ fn products<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<Produ
         return Vec::new();
     }
     let runs = runs(numbers, id, module);
-    let independent: Vec<&InLoop<'a>> = all
-        .iter()
-        .filter(|it| product(module, it.instruction).is_some())
-        .filter(|it| State::of(module, it.of_loop).is_some_and(|state| state.is_outside_recurrence(it.instruction)))
-        .collect();
+    let mut states: BTreeMap<&str, Option<State<'a>>> = BTreeMap::new();
+    let mut is_outside_recurrence = |it: &&InLoop<'a>| {
+        let state = states.entry(&it.of_loop.name).or_insert_with(|| State::of(module, it.of_loop));
+        state.as_ref().is_some_and(|state| state.is_outside_recurrence(it.instruction))
+    };
+    let is_product = |it: &&InLoop<'a>| product(module, it.instruction).is_some();
+    let independent: Vec<&InLoop<'a>> = all.iter().filter(|it| is_product(it) && is_outside_recurrence(it)).collect();
+    let is_argument = |it: &Instruction| it.is("parameter") && module.entry_index() == Some(it.computation);
+    // An argument, or its conversion before the loop. Other arrays may be parts of a larger computation that the loop divides to save
+    // memory: a loop over blocks of keys multiplies each block by all queries.
+    let is_weight = |operand: &&'a Instruction| {
+        let (origin, is_invariant) = loops.origin(operand);
+        is_invariant && (is_argument(origin) || !origin.operands.is_empty() && module.operands(origin).all(is_argument))
+    };
     let is_backward = |op: &Op| training_pass(text(op.framework_path)) == Some("backward");
     let forward = |it: &InLoop<'a>| {
         let iterations = executions(it.op).checked_div(runs).filter(|&count| count >= FEWEST_ITERATIONS)?;
-        let constants = module.operands(it.instruction).filter(|operand| loops.origin(operand).1);
-        let weights = constants.max_by(|a, b| a.shape.elements().total_cmp(&b.shape.elements()))?;
+        let weights = module.operands(it.instruction).filter(is_weight);
+        let weights = weights.max_by(|a, b| a.shape.elements().total_cmp(&b.shape.elements()))?;
         let rows = rows(module, product(module, it.instruction)?, weights.shape.elements())?;
         // A loop that also runs the backward pass accumulates gradients: separate iterations save memory.
         let trains = all.iter().any(|other| std::ptr::eq(other.of_loop, it.of_loop) && is_backward(other.op));
@@ -194,14 +203,14 @@ pub(super) fn product<'a>(module: &'a Module, instruction: &'a Instruction) -> O
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
-    use crate::testing_programs::op_of;
+    use crate::testing_programs::{add_text_program, op_of};
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds steps of 1000 us with a loop of 10 iterations over the state `h`. In each, `cell.1` computes the next `h`, and
     /// `logits.1` multiplies `input` by `weights` and takes `time`. `next` is the next `h`.
     fn steps(time: i64, input: &'static str, weights: &'static str, next: &'static str) -> Trace {
-        let state = "(s32[], f32[4,8], f32[8,32], f32[10,4,8], f32[10,4,32], f32[8,8])";
+        let state = "(s32[], f32[4,8], f32[8,32], f32[10,4,8], f32[10,4,32], f32[8,8], f32[8,32])";
         let slice = |shape: &str, from: &str| {
             format!("{shape} dynamic-slice({from}, i, zero, zero), dynamic_slice_sizes={{1,4,8}}")
         };
@@ -209,28 +218,30 @@ mod tests {
             "HloModule jit_f\n\nbody {{\n  p = {state} parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n  \
              h = f32[4,8] get-tuple-element(p), index=1\n  w = f32[8,32] get-tuple-element(p), index=2\n  \
              xs = f32[10,4,8] get-tuple-element(p), index=3\n  ys = f32[10,4,32] get-tuple-element(p), index=4\n  \
-             u = f32[8,8] get-tuple-element(p), index=5\n  zero = s32[] constant(0)\n  \
+             u = f32[8,8] get-tuple-element(p), index=5\n  \
+             v = f32[8,32] get-tuple-element(p), index=6\n  zero = s32[] constant(0)\n  \
              slice.1 = {}\n  x = f32[4,8] bitcast(slice.1)\n  \
              cell.1 = f32[4,8] dot(h, u), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  \
              logits.1 = f32[4,32] dot({input}, {weights}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  \
              part = f32[4,8] slice(logits.1), slice={{[0:4], [0:8]}}\n  more.1 = f32[4,8] add(cell.1, part)\n  \
              wide = f32[1,4,32] bitcast(logits.1)\n  all = f32[10,4,32] dynamic-update-slice(ys, wide, i, zero, zero)\n  \
              w2 = f32[8,32] negate(w)\n  one = s32[] constant(1)\n  j = s32[] add(i, one)\n  \
-             ROOT t = {state} tuple(j, {next}, w, xs, all, u)\n}}\n\n\
+             ROOT t = {state} tuple(j, {next}, w, xs, all, u, v)\n}}\n\n\
              condition {{\n  q = {state} parameter(0)\n  k = s32[] get-tuple-element(q), index=0\n  n = s32[] constant(10)\n  \
              ROOT lt = pred[] compare(k, n), direction=LT\n}}\n\n\
              ENTRY main {{\n  zero.2 = s32[] constant(0)\n  h.2 = f32[4,8] parameter(0)\n  w.2 = f32[8,32] parameter(1)\n  \
              xs.2 = f32[10,4,8] parameter(2)\n  ys.2 = f32[10,4,32] parameter(3)\n  u.2 = f32[8,8] parameter(4)\n  \
-             start = {state} tuple(zero.2, h.2, w.2, xs.2, ys.2, u.2)\n  \
+             x.2 = f32[8,8] parameter(5)\n  \
+             v.2 = f32[8,32] dot(x.2, w.2), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n  \
+             v.3 = f32[8,32] tanh(v.2)\n  \
+             start = {state} tuple(zero.2, h.2, w.2, xs.2, ys.2, u.2, v.3)\n  \
              while.1 = {state} while(start), condition=condition, body=body\n  \
              g = f32[10,4,32] get-tuple-element(while.1), index=4\n  ROOT tanh.1 = f32[10,4,32] tanh(g)\n}}\n",
             slice("f32[1,4,8]", "xs"),
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             for iteration in 0..10 {
                 let start = at + iteration * 96;
@@ -246,7 +257,7 @@ mod tests {
         let found = finding(steps(60, "h", "w", "cell.1"), &RULE);
         let title = "A loop computes 10 small products that could be one: 60.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Critical, title));
-        let said = "while.1 runs its body 10 times. Each time, logits.1 multiplies 4 rows by the array f32[8,32], and no later";
+        let said = "while.1 runs its body 10 times. Each time, logits.1 multiplies 4 rows by an argument (f32[8,32]), and no later";
         assert!(found.message.starts_with(said), "{}", found.message);
         assert_eq!(finding(steps(10, "h", "w", "cell.1"), &RULE).severity, Warning);
         fine(steps(9, "h", "w", "cell.1"), &RULE);
@@ -261,7 +272,13 @@ mod tests {
     #[test]
     fn products_of_the_recurrence_stay_in_the_loop() {
         fine(steps(60, "h", "w", "more.1"), &RULE);
-        // The loop changes the array.
+        // The loop changes the argument.
         fine(steps(60, "h", "w2", "cell.1"), &RULE);
+    }
+
+    #[test]
+    fn a_loop_may_divide_a_product_of_computed_arrays() {
+        // `v` is computed before the loop, as queries are.
+        fine(steps(60, "h", "v", "cell.1"), &RULE);
     }
 }

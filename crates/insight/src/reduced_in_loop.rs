@@ -165,9 +165,9 @@ mod tests {
     use super::*;
     use crate::gradient_synchronization;
     use crate::testing::{finding, fine, says, tpu_steps};
-    use crate::testing_programs::op_of;
+    use crate::testing_programs::{add_text_program, op_of};
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds steps of 1000 us with a loop of 4 iterations. Each iteration reduces for `time`, and computes the gradient from
     /// `weights`.
@@ -190,9 +190,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             for iteration in 0..4 {
                 let start = at + iteration * 240;

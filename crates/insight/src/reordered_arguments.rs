@@ -1,4 +1,4 @@
-//! A program reorders the rows of arrays that it does not change otherwise.
+//! A program reorders the rows of arrays, and changes no value in them.
 //!
 //! ```text
 //! beams = top_k(...)
@@ -6,15 +6,17 @@
 //! encoded = encoded[beams]                           all beams of a sample have the same rows
 //! ```
 //!
-//! An output is a gather of an argument with as many elements as the argument, and nothing else: the caller passes it to the next
-//! call in another order. This reads and writes the whole array in each call. The impact is the time of these gathers and of the
+//! A program returns an argument after a gather of as many elements as the argument has, and nothing else. The next call gets the
+//! array with its rows in this order. Each call reads and writes the whole array. The impact is the time of these gathers and of the
 //! copies of their results. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %. Confidence: medium,
 //! because the rows may differ. Remedy: keep the array, and reorder small arrays only. The rule is skipped if the compiled program
 //! is missing.
 
+use std::collections::BTreeSet;
+
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, argument_name, shown};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use hlo::{Instruction, Module};
@@ -23,7 +25,7 @@ use report::{Confidence, View};
 
 pub(super) static RULE: Rule = Rule {
     id: "reordered_arguments",
-    title: "Arrays are reordered and not changed otherwise",
+    title: "Arrays are only reordered",
     needs: Needs::AllOps,
     ..Rule::checked_by(check)
 };
@@ -59,11 +61,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         more => format!(" and {} others", format::count(more - 1)),
     };
     let message = format!(
-        "{} returns {} ({}{others}) with the same rows in another order, and does not change them otherwise. The gathers, and the copies \
-         of their results, take {} of the op time. The largest is {}.",
+        "{} returns {} ({}{others}) with reordered rows, and changes no value in them. The gathers, and the copies of their results, take \
+         {} of the op time. The largest is {}.",
         shown(found.module.name()),
         format::counted(count, "argument"),
-        shown(&first.metadata.op_name),
+        argument_name(first),
         format::percent(share),
         numbers.op_with_source(op),
     );
@@ -82,7 +84,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 }
 
 fn reordered<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Reordered<'a> {
-    let (mut arguments, mut names) = (Vec::new(), Vec::new());
+    let (mut arguments, mut names) = (Vec::new(), BTreeSet::new());
     let root = module.entry().and_then(|entry| module.root(entry)).filter(|it| it.is("tuple"));
     for mut value in root.into_iter().flat_map(|root| module.operands(root)) {
         let mut of_output = Vec::new();
@@ -94,16 +96,16 @@ fn reordered<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Reordere
         if let Some(argument) = gathered(module, value) {
             arguments.push(argument);
             names.extend(of_output);
-            names.push(&value.name);
+            names.insert(value.name.as_str());
         }
     }
     let ops = &numbers.context.analysis.ops;
-    let is_named = |op: &&Op| op.program_id == Some(id) && names.contains(&ops.text(numbers.trace, op.name));
+    let is_named = |op: &&Op| op.program_id == Some(id) && names.contains(ops.text(numbers.trace, op.name));
     let ops = if names.is_empty() { Vec::new() } else { ops.rows.iter().filter(is_named).collect() };
     Reordered { module, arguments, ops }
 }
 
-/// Returns the argument of which a value is a gather with as many elements.
+/// Returns the argument whose rows a value gathers. `None` if the value has another number of elements, or is no gather.
 fn gathered<'a>(module: &'a Module, value: &'a Instruction) -> Option<&'a Instruction> {
     let through_bitcasts = |mut it: &'a Instruction| {
         while it.is("bitcast") || it.is("reshape") {
@@ -125,9 +127,9 @@ fn gathered<'a>(module: &'a Module, value: &'a Instruction) -> Option<&'a Instru
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
-    use crate::testing_programs::op_of;
+    use crate::testing_programs::{add_text_program, op_of};
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds steps of 1000 us of a program that gathers the rows of `keys` and returns `output`. The gather takes `time`.
     fn steps(time: i64, output: &'static str) -> Trace {
@@ -142,9 +144,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             op_of(b, 7, ("gather.1", "gather"), at, time / 2);
             op_of(b, 7, ("copy.1", "copy"), at + time / 2, time / 2);
@@ -158,7 +158,7 @@ mod tests {
         let title = "Arrays that are only reordered take 50.0 % of the op time";
         assert_eq!((found.severity, found.title.as_str()), (Critical, title));
         assert!(
-            found.message.starts_with("jit_f returns 1 argument (cache['keys']) with the same rows"),
+            found.message.starts_with("jit_f returns 1 argument (cache['keys']) with reordered rows"),
             "{}",
             found.message
         );

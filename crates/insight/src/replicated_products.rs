@@ -34,15 +34,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let time = |ops: &[&Op]| -> Ps { ops.iter().map(|op| op.self_time).sum() };
     let found = numbers.programs().map(|(id, module)| (module, repeated(numbers, id, module)));
     let Some((module, products)) = found.max_by_key(|(_, products)| time(products)) else { return Verdict::Fine };
-    let (replicas, partitions) = module.devices().unwrap_or((1, 1));
-    let devices = (replicas * partitions).max(1) as f64;
+    let devices = module.num_devices() as f64;
     let share = numbers.op_percent(time(&products));
     let lost = share * (devices - 1.0) / devices;
     let Some(largest) = products.iter().max_by_key(|op| op.self_time).filter(|_| lost >= OVERHEAD_PERCENT.good) else {
         return Verdict::Fine;
     };
     let (severity, limit) = OVERHEAD_PERCENT.severity(lost);
-    let number = format::count(devices as u64);
+    let number = format::count(module.num_devices());
     let message = format!(
         "{} computes {} from values that are the same on all {number} devices: replicated arguments, and results of an all-reduce or \
          all-gather. So each device computes the same results. These products take {} of the op time. The largest is {}.",
@@ -85,9 +84,9 @@ fn repeated<'a>(numbers: &Numbers<'a>, id: i64, module: &'a Module) -> Vec<&'a O
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
-    use crate::testing_programs::op_of;
+    use crate::testing_programs::{add_text_program, op_of};
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds steps of 1000 us for 4 devices. `gram.1` multiplies the reduced gradient by `other` and takes `time`.
     fn steps(time: i64, other: &'static str) -> Trace {
@@ -102,9 +101,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             op_of(b, 7, ("gram.1", "convolution fusion"), at, time);
             op_of(b, 7, ("all-reduce.1", "all-reduce"), at + time, 10);

@@ -4,12 +4,12 @@
 //! bitcasts. An example is `weights[i]`, if the weights of all layers are one array and a Python loop calls the layers. XLA must copy
 //! such a part if the op that uses it reads whole arrays only, as matrix products of libraries do. The impact is the time of these
 //! ops. Severity: warning from 10 % of the op time (JAX guide, overheads), critical from 50 %, or a note if the ops take less than
-//! 10 % of the window. Confidence: high. Remedy: pass each part as an argument of its own. The rule is skipped if the compiled
+//! 10 % of the window. Confidence: high. Remedy: pass each part as a separate argument. The rule is skipped if the compiled
 //! program is missing.
 
 use super::draft::{Draft, equals};
 use super::limits::OVERHEAD_PERCENT;
-use super::numbers::{Numbers, shown};
+use super::numbers::{Numbers, argument_name};
 use super::{Needs, Rule, Verdict};
 use base::{Ps, format};
 use hlo::{Instruction, Module};
@@ -40,11 +40,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.of_window(share) < OVERHEAD_PERCENT.good {
         severity = FindingSeverity::Note;
     }
-    let array = |argument: &Instruction| match argument.metadata.op_name.as_str() {
-        "" => shown(&argument.name),
-        name => shown(name),
-    };
-    let mut arguments: Vec<String> = copies.iter().map(|(_, argument)| array(argument)).collect();
+    let mut arguments: Vec<String> = copies.iter().map(|(_, argument)| argument_name(argument)).collect();
     arguments.sort();
     arguments.dedup();
     let others = match arguments.len() - 1 {
@@ -65,12 +61,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if copies.len() == 1 { "copies" } else { "copy" },
         format::percent(share),
         numbers.op_with_source(op),
-        array(argument),
+        argument_name(argument),
     );
     let title = format!("Copies of parts of arguments take {} of the op time", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(
-            "Pass each part as an argument of its own, for example a list with the weights of each layer instead of one array with the \
+            "Pass each part as a separate argument, for example a list with the weights of each layer instead of one array with the \
              weights of all layers. Split the array once, before the first step.",
         )
         .passed("sliced_arguments_percent", share, limit)
@@ -80,7 +76,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Returns the argument of which an op copies a part. `None` for other ops.
+/// Returns the argument that an op copies a part of. `None` for other ops.
 pub(super) fn sliced_argument<'a>(numbers: &Numbers<'a>, op: &Op) -> Option<&'a Instruction> {
     let (module, instruction) = numbers.instruction(op)?;
     if !instruction.is("fusion") {
@@ -109,9 +105,10 @@ fn argument<'a>(module: &'a Module, mut value: &'a Instruction) -> Option<&'a In
 mod tests {
     use super::*;
     use crate::testing::{finding, fine, tpu_steps};
+    use crate::testing_programs::add_text_program;
     use crate::unfused_data_formatting;
     use report::FindingSeverity::{Critical, Warning};
-    use trace::{HloProto, Trace};
+    use trace::Trace;
 
     /// Builds steps of 1000 us of a program. `part` takes `time` and is the fusion of `ops` with an operand, and `dot` uses its result.
     fn steps(time: i64, ops: &'static str, operand: &'static str) -> Trace {
@@ -123,9 +120,7 @@ mod tests {
         );
         tpu_steps(12, |b, at| {
             if at == 0 {
-                let name = b.trace_mut().strings.intern("jit_f(7)");
-                let bytes = text.clone().into_bytes().into();
-                b.trace_mut().hlo.push(HloProto { program_id: 7, name, host: 0, bytes });
+                add_text_program(b, 7, &text);
             }
             for (name, category, start, duration) in
                 [("part", "data formatting", at, time), ("dot", "convolution", at + time, 1000 - time)]

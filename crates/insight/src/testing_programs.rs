@@ -90,6 +90,12 @@ pub(super) fn add_named_program(b: &mut TraceBuilder, name: &str, id: i64, compu
     b.trace_mut().hlo.push(HloProto { program_id: id, name, host: 0, bytes: bytes.into() });
 }
 
+/// Adds the program `jit_f` with this id, written as HLO text, to a trace.
+pub(super) fn add_text_program(b: &mut TraceBuilder, id: i64, text: &str) {
+    let name = b.trace_mut().strings.intern(&format!("jit_f({id})"));
+    b.trace_mut().hlo.push(HloProto { program_id: id, name, host: 0, bytes: text.as_bytes().to_vec().into() });
+}
+
 /// Writes the shape `f32[4,8]`.
 fn shape(text: &str) -> Message {
     let Some((kind, dimensions)) = text.split_once('[') else { return message().int(2, 13) };
